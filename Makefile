@@ -1,0 +1,59 @@
+# Two commands matter: `make train` and `make test`. Both build .venv first if it is missing or stale.
+# GNU make 4.3, Python 3.11 or later; nothing else needs to be installed beforehand.
+
+PYTHON ?= python3
+ARGS   ?=
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+TYPES  := build/types
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup train test lint types format soak clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
+	do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@echo "Extra arguments: make train ARGS='--steps 2000000 --seed 1', make test ARGS='-k deal'"
+
+setup: $(STAMP) ## Build .venv with the train and dev extras, at the versions of constraints.txt
+
+# The stamp is written last: an installation that was interrupted is taken up again.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	|| { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@echo 'Building $(VENV); this takes a few minutes, once.'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
+	@touch $@
+
+train: $(STAMP) ## Train an agent for UNO Pocket and print its win rates
+	$(BIN)/python train.py $(ARGS)
+
+test: lint ## Lint, check types, run the tests
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: $(STAMP) types ## Ruff's rules, its formatting, and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+# agents/ is installed as pocket_uno_env.agents, a mapping that mypy does not know: it is shown a
+# tree of links that looks like the installed package.
+types: $(STAMP) ## Check types
+	@rm -rf $(TYPES) && mkdir -p $(TYPES)/pocket_uno_env
+	@ln -s $(CURDIR)/pocket_uno_env/* $(CURDIR)/agents $(TYPES)/pocket_uno_env/
+	@ln -s $(CURDIR)/train.py $(CURDIR)/evaluate.py $(TYPES)/
+	cd $(TYPES) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml \
+	--cache-dir $(CURDIR)/.mypy_cache pocket_uno_env train.py evaluate.py
+
+format: $(STAMP) ## Sort imports, apply safe fixes, format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+soak: $(STAMP) ## The long tests, for the night
+	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)
+
+clean: ## Remove .venv, caches and build output; runs/ stays
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,143 @@
+"""Starting games and rounds: seed, shuffle, deal, opening card (docs/rules.md, section 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bits import bit
+from .kernel import kernel
+from .piles import Note, arrange, forced_draw, note, seat_after, shuffle
+from .rng import bounded, mix, next_state
+from .rules import NO_COLOR, NO_KIND
+from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_CARD, NO_SEAT, Effect, End, Phase
+
+_POLICY_STREAM = np.uint64(0xD1B54A32D192ED03)
+
+
+@kernel
+def new_game(row, num_players, seed):
+    """Empty the books and seed both generators (seed: uint64); `deal_round` comes next."""
+    row.rng = seed
+    row.policy_rng = mix(seed ^ _POLICY_STREAM)
+    row.num_players = num_players
+    row.dealer = NO_SEAT
+    row.round_index = -1
+    row.scores[:] = 0
+
+
+@kernel
+def deal_round(rules, row, dealer, deck, log):
+    """Deal the next round of a game and carry out its opening card.
+
+    Parameters
+    ----------
+    dealer : int
+        A seat, or `NO_SEAT`: in the first round drawn at random, later the left of the last one.
+    deck : uint8 array or None
+        The kinds of all cards in the order they are dealt, or None for a shuffle. With a put-back
+        opening it must leave a coloured card undealt.
+    """
+    if dealer != NO_SEAT:
+        row.dealer = dealer
+    elif row.dealer != NO_SEAT:
+        row.dealer = (row.dealer + 1) % row.num_players
+    else:
+        row.rng = next_state(row.rng)
+        row.dealer = bounded(row.rng, row.num_players)
+    row.round_index += 1
+    _begin_round(row)
+    while True:
+        _deal_hands(rules, row, deck)
+        if _open(rules, row, log):
+            break
+        # Every card left is a wild that has to be put back, which only tiny decks allow:
+        # the deal begins anew.
+        if log is not None:
+            log[0] = 0
+    _opening_effect(rules, row, log)
+
+
+@kernel
+def _begin_round(row):
+    row.points[:] = 0
+    row.decisions = 0
+    row.off_color[:] = 0
+    row.direction = 1
+    row.actor = NO_SEAT
+    row.color_before = NO_COLOR
+    row.top_before = NO_KIND
+    row.drawn_card = NO_CARD
+    row.passes = 0
+    row.guilty = False
+    row.caught = False
+    row.end = End.RUNNING
+    row.winner = NO_SEAT
+
+
+@kernel
+def _deal_hands(rules, row, deck):
+    count = np.int64(rules.n_cards)
+    for card in range(count):
+        row.draw_pile[card] = card
+        row.holder[card] = IN_DRAW_PILE
+        row.known_by[card] = 0
+    if deck is not None:
+        arrange(rules, row.draw_pile, count, deck)
+    else:
+        shuffle(row, row.draw_pile, count)
+    row.hand_kinds[:] = 0
+    row.hand_size[:] = 0
+    seats = np.int64(row.num_players)
+    for i in range(seats * rules.hand_size):
+        seat = (row.dealer + 1 + i) % seats
+        count -= 1
+        card = row.draw_pile[count]
+        row.holder[card] = seat
+        row.hand_kinds[seat] |= bit(rules.card_kind[card])
+    row.hand_size[:seats] = rules.hand_size
+    row.draw_count = count
+    row.discard_count = 0
+
+
+@kernel
+def _open(rules, row, log):
+    """Turn the opening card over; False if only wilds are left and none may stay."""
+    count = np.int64(row.draw_count)
+    stays = bool(rules.opening_wild_stays)
+    for i in range(count):
+        stays = stays or rules.kind_color[rules.card_kind[row.draw_pile[i]]] != NO_COLOR
+    if not stays:
+        return False
+    while True:
+        card = row.draw_pile[count - 1]
+        kind = rules.card_kind[card]
+        color = rules.kind_color[kind]
+        if color != NO_COLOR or rules.opening_wild_stays:
+            break
+        note(log, Note.TURNED_BACK, kind)
+        shuffle(row, row.draw_pile, count)
+    row.draw_count = count - 1
+    row.holder[card] = IN_DISCARD_PILE
+    row.discard_pile[0] = card
+    row.discard_count = 1
+    row.active_color = color
+    return True
+
+
+@kernel
+def _opening_effect(rules, row, log):
+    left = seat_after(row, row.dealer)
+    kind = rules.card_kind[row.discard_pile[0]]
+    effect = rules.kind_effect[kind]
+    row.phase = Phase.PLAY
+    row.to_act = left
+    if rules.kind_color[kind] == NO_COLOR:
+        row.phase = Phase.NAME
+    elif effect == Effect.SKIP:
+        row.to_act = seat_after(row, left)
+    elif effect == Effect.REVERSE:
+        row.direction = -1
+        row.to_act = row.dealer
+    elif effect == Effect.DRAW_ONE or effect == Effect.DRAW_TWO:
+        forced_draw(rules, row, left, 1 if effect == Effect.DRAW_ONE else 2, None, log)
+        row.to_act = seat_after(row, left)

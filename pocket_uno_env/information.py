@@ -1,0 +1,90 @@
+"""What a seat may know. Encoders and scripted policies read a game only through this module.
+
+A seat knows its own hand, everything on the table (`PUBLIC_FIELDS`), and which cards it has seen
+in other hands: those a challenge showed it and those it gave or that were given away by it. What
+it knows for certain stays known until the card is played, or might have been given away unseen.
+Guilt, the draw pile's order and the other hands are in the row, but not in here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bits import EMPTY, first, without_first
+from .kernel import kernel
+from .state import IN_DISCARD_PILE, Phase
+
+PUBLIC_FIELDS = frozenset(
+    {
+        "active_color",
+        "actor",
+        "color_before",
+        "dealer",
+        "direction",
+        "discard_count",
+        "draw_count",
+        "hand_size",
+        "num_players",
+        "off_color",
+        "passes",
+        "phase",
+        "scores",
+        "to_act",
+        "top_before",
+    }
+)
+"""The fields of a row that lie open on the table.
+
+``off_color[seat, color]``: how many cards of a hand were not of that colour when the seat last
+failed to follow it (it drew instead, or was found innocent of a challenge), less the cards shown
+or given since. Evidence, not proof: a seat may draw with a playable card in hand.
+"""
+
+UNSEEN = 252
+"""Where a card is that the seat cannot place: in the draw pile or unknown in another hand."""
+
+
+@kernel
+def own_hand(row, seat):
+    """The kinds in the seat's own hand, as a bit set."""
+    return row.hand_kinds[seat]
+
+
+@kernel
+def place_of(row, seat, card):
+    """Where `seat` knows a physical card to be: a seat, `IN_DISCARD_PILE` or `UNSEEN`."""
+    place = row.holder[card]
+    if place == seat or place == IN_DISCARD_PILE:
+        return place
+    if (row.known_by[card] >> seat) & 1:
+        return place
+    return UNSEEN
+
+
+@kernel
+def shown_to(row, seat, card, other):
+    """Whether `seat` holds the card and knows that `other` knows it."""
+    return row.holder[card] == seat and (row.known_by[card] >> other) & 1 == 1
+
+
+@kernel
+def own_drawn_kind(rules, row, seat):
+    """The kind the seat has just drawn and may play, or -1."""
+    if row.phase == Phase.DRAWN and row.to_act == seat:
+        return np.int64(rules.card_kind[row.drawn_card])
+    return -1
+
+
+@kernel
+def held(rules, row, seat, kinds):
+    """How many of the seat's own cards are of the given kinds (a bit set)."""
+    kinds &= row.hand_kinds[seat]
+    count = 0
+    while kinds != EMPTY:
+        kind = first(kinds)
+        kinds = without_first(kinds)
+        card = np.int64(rules.first_card[kind])
+        for copy in range(card, card + rules.copies[kind]):
+            if row.holder[copy] == seat:
+                count += 1
+    return count

@@ -1,0 +1,60 @@
+"""`kernel`: the decorator of every compiled function, with a disk cache that cannot go stale.
+
+Numba looks only at a function's own file to decide whether its cached code is current, but
+compiled code holds copies of the constants and helpers it uses from other files. So the cache
+lies in a folder named after a hash of all sources of this package: an edit anywhere starts
+afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+JIT = not config.DISABLE_JIT
+"""False under ``NUMBA_DISABLE_JIT=1``, where kernels run as plain Python."""
+
+
+def _sources_hash() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_dir() -> str:
+    """``NUMBA_CACHE_DIR`` if set, else beside the sources, else the user's cache folder."""
+    name = f"kernels-{_sources_hash()}"
+    if config.CACHE_DIR:
+        return str(Path(config.CACHE_DIR) / name)
+    here = Path(__file__).parent / "__pycache__"
+    try:
+        here.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=here):
+            return str(here / name)
+    except OSError:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        return str(Path(base) / "pocket_uno_env" / name)
+
+
+CACHE_DIR = _cache_dir()
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on first call, without the GIL; keep the result in `CACHE_DIR`."""
+    default = config.CACHE_DIR
+    config.CACHE_DIR = CACHE_DIR
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    finally:
+        config.CACHE_DIR = default

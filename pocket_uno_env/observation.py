@@ -1,0 +1,343 @@
+"""The observation: named blocks, one after the other, from a seat's information.
+
+All values lie in [0, 1]. Seats are relative to the observer: 0 is the observer, 1 the seat on
+its left, and so on. `layout` is the one list of blocks; `describe` prints it, the compiled
+encoders fill it, and a test holds each encoder to its block's length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .information import UNSEEN, own_drawn_kind, place_of, shown_to
+from .kernel import kernel
+from .piles import top_kind
+from .rules import NO_COLOR, NO_KIND, Rules
+from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_SEAT, Phase
+
+SIZE_BINS = 8
+"""Hand sizes 1 to 7 have a one-hot place each, 8 and more share the last."""
+
+
+@kernel
+def _relative(row, observer, seat):
+    return (np.int64(seat) + row.num_players - observer) % row.num_players
+
+
+@kernel
+def _card(rules, card):
+    """What one physical card adds to its kind's share: 1 / copies."""
+    return np.float32(1.0) / rules.copies[rules.card_kind[card]]
+
+
+@kernel
+def _cards(rules, row, seat, out, at):
+    """Blocks hand, discards, known, shown: one walk over the physical cards fills all four."""
+    kinds = rules.n_kinds
+    others = row.num_players - 1
+    discards = at + kinds
+    known = discards + kinds
+    shown = known + others * kinds
+    for card in range(rules.n_cards):
+        kind = rules.card_kind[card]
+        place = place_of(row, seat, card)
+        if place == UNSEEN:
+            continue
+        if place == seat:
+            out[at + kind] += _card(rules, card)
+            for other in range(1, others + 1):
+                if shown_to(row, seat, card, (seat + other) % row.num_players):
+                    out[shown + (other - 1) * kinds + kind] += _card(rules, card)
+        elif place == IN_DISCARD_PILE:
+            out[discards + kind] += _card(rules, card)
+        else:
+            other = _relative(row, seat, place)
+            out[known + (other - 1) * kinds + kind] += _card(rules, card)
+    return shown + others * kinds
+
+
+@kernel
+def _drawn(rules, row, seat, out, at):
+    kind = own_drawn_kind(rules, row, seat)
+    if kind >= 0:
+        out[at + kind] = 1
+    return at + rules.n_kinds
+
+
+@kernel
+def _face(rules, kind, out, at):
+    """A face without its colour: one-hot over symbols and wilds."""
+    if kind != NO_KIND:
+        out[at + rules.kind_face[kind]] = 1
+    return at + rules.n_faces
+
+
+@kernel
+def _color(rules, color, out, at):
+    if color != NO_COLOR:
+        out[at + color] = 1
+    return at + rules.n_colors
+
+
+@kernel
+def _top(rules, row, seat, out, at):
+    return _face(rules, top_kind(rules, row), out, at)
+
+
+@kernel
+def _active_color(rules, row, seat, out, at):
+    return _color(rules, row.active_color, out, at)
+
+
+@kernel
+def _pending(row):
+    """Whether the last play is still being resolved, so that the pile before it matters."""
+    return row.phase == Phase.CHALLENGE or row.phase == Phase.UNO or row.phase == Phase.CATCH
+
+
+@kernel
+def _top_before(rules, row, seat, out, at):
+    return _face(rules, row.top_before if _pending(row) else NO_KIND, out, at)
+
+
+@kernel
+def _color_before(rules, row, seat, out, at):
+    return _color(rules, row.color_before if _pending(row) else NO_COLOR, out, at)
+
+
+@kernel
+def _phase(rules, row, seat, out, at):
+    if row.phase != Phase.OVER:
+        out[at + row.phase] = 1
+    return at + np.int64(Phase.OVER)
+
+
+@kernel
+def _to_act(rules, row, seat, out, at):
+    if row.to_act != NO_SEAT:
+        out[at + _relative(row, seat, row.to_act)] = 1
+    return at + row.num_players
+
+
+@kernel
+def _actor(rules, row, seat, out, at):
+    if _pending(row):
+        out[at + _relative(row, seat, row.actor)] = 1
+    return at + row.num_players
+
+
+@kernel
+def _dealer(rules, row, seat, out, at):
+    out[at + _relative(row, seat, row.dealer)] = 1
+    return at + row.num_players
+
+
+@kernel
+def _hand_sizes(rules, row, seat, out, at):
+    for other in range(row.num_players):
+        size = np.int64(row.hand_size[(seat + other) % row.num_players])
+        out[at] = size / rules.n_cards
+        if size > 0:
+            out[at + min(size, SIZE_BINS)] = 1
+        at += 1 + SIZE_BINS
+    return at
+
+
+@kernel
+def _table(rules, row, seat, out, at):
+    out[at] = 1 if row.direction == 1 else 0
+    out[at + 1] = row.draw_count / rules.n_cards
+    out[at + 2] = row.discard_count / rules.n_cards
+    out[at + 3] = row.passes / row.num_players
+    return at + 4
+
+
+@kernel
+def _scores(rules, row, seat, out, at):
+    for other in range(row.num_players):
+        share = row.scores[(seat + other) % row.num_players] / rules.match_goal
+        out[at + other] = min(share, 1.0)
+    return at + row.num_players
+
+
+@kernel
+def _off_color(rules, row, seat, out, at):
+    for other in range(row.num_players):
+        holder = (seat + other) % row.num_players
+        size = np.int64(row.hand_size[holder])
+        for color in range(rules.n_colors):
+            if size > 0:
+                out[at] = min(np.int64(row.off_color[holder, color]), size) / size
+            at += 1
+    return at
+
+
+@kernel
+def _public(rules, row, seat, out, at):
+    """The blocks that everyone can see, from `seat`'s place."""
+    at = _top(rules, row, seat, out, at)
+    at = _active_color(rules, row, seat, out, at)
+    at = _top_before(rules, row, seat, out, at)
+    at = _color_before(rules, row, seat, out, at)
+    at = _phase(rules, row, seat, out, at)
+    at = _to_act(rules, row, seat, out, at)
+    at = _actor(rules, row, seat, out, at)
+    at = _dealer(rules, row, seat, out, at)
+    at = _hand_sizes(rules, row, seat, out, at)
+    at = _table(rules, row, seat, out, at)
+    at = _scores(rules, row, seat, out, at)
+    return _off_color(rules, row, seat, out, at)
+
+
+@kernel
+def write_observation(rules, row, seat, out):
+    """Write what `seat` may know into ``out`` (float32, shape ``(observation_size,)``)."""
+    out[:] = 0
+    at = _cards(rules, row, seat, out, 0)
+    at = _drawn(rules, row, seat, out, at)
+    return _public(rules, row, seat, out, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A named stretch of the observation vector."""
+
+    name: str
+    start: int
+    length: int
+    meaning: str
+
+    @property
+    def slice(self) -> slice:
+        """Where the block lies in the vector."""
+        return slice(self.start, self.start + self.length)
+
+
+ENCODERS: tuple[tuple[tuple[str, ...], Callable[..., int]], ...] = (
+    (("hand", "discards", "known", "shown"), _cards),
+    (("drawn",), _drawn),
+    (("top",), _top),
+    (("active_color",), _active_color),
+    (("top_before",), _top_before),
+    (("color_before",), _color_before),
+    (("phase",), _phase),
+    (("to_act",), _to_act),
+    (("actor",), _actor),
+    (("dealer",), _dealer),
+    (("hand_sizes",), _hand_sizes),
+    (("table",), _table),
+    (("scores",), _scores),
+    (("off_color",), _off_color),
+)
+"""Which encoder fills which blocks, in the order of `layout`."""
+
+
+@lru_cache(maxsize=256)
+def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
+    """The blocks of the observation for `rules` and `num_players`, in order."""
+    kinds, faces, colors = len(rules.kinds), len(rules.faces), rules.colors
+    others = num_players - 1
+    phases = ", ".join(phase.name.lower() for phase in Phase if phase != Phase.OVER)
+    blocks = [
+        ("hand", kinds, "own cards, per kind: held / copies"),
+        ("discards", kinds, "discard pile, top card included, per kind: share of the copies"),
+        ("known", others * kinds, "cards known for certain in each other hand, per seat and kind"),
+        ("shown", others * kinds, "own cards that each other seat knows, per seat and kind"),
+        ("drawn", kinds, "the card just drawn that may be played, one-hot"),
+        ("top", faces, "symbol or wild on top, one-hot (a coloured card has the active colour)"),
+        ("active_color", colors, "the colour to match, one-hot; none before it is named"),
+        ("top_before", faces, "uno, catch, challenge: the top before the play in question"),
+        ("color_before", colors, "uno, catch, challenge: the colour before that play"),
+        ("phase", int(Phase.OVER), f"one-hot: {phases}"),
+        ("to_act", num_players, "the seat to act, one-hot"),
+        ("actor", num_players, "uno, catch, challenge: the seat whose play is in question"),
+        ("dealer", num_players, "the dealer, one-hot"),
+        (
+            "hand_sizes",
+            num_players * (1 + SIZE_BINS),
+            f"per seat: cards / deck, then one-hot 1 to {SIZE_BINS} (or more)",
+        ),
+        ("table", 4, "clockwise, draw pile / deck, discard pile / deck, dry passes / players"),
+        ("scores", num_players, "per seat: match points / goal, at most 1"),
+        (
+            "off_color",
+            num_players * colors,
+            "per seat and colour: share of the hand that, by what all saw, is not of it",
+        ),
+    ]
+    result, start = [], 0
+    for name, length, meaning in blocks:
+        result.append(Block(name, start, length, meaning))
+        start += length
+    return tuple(result)
+
+
+def observation_size(rules: Rules, num_players: int) -> int:
+    """The length of the observation vector."""
+    return sum(block.length for block in layout(rules, num_players))
+
+
+def describe(rules: str | Rules = "pocket", num_players: int = 2) -> str:
+    """The layout of the observation as a table: place, name and meaning of each block.
+
+    Returns
+    -------
+    str
+        One line per block, ready for ``print``; the documentation shows the same text.
+    """
+    made = Rules.of(rules)
+    blocks = layout(made, made.check_players(num_players))
+    lines = [
+        f"observation: float32, {observation_size(made, num_players)} values in [0, 1], "
+        f"rules {made.name!r}, {num_players} players"
+    ]
+    for block in blocks:
+        place = f"{block.start}:{block.start + block.length}"
+        lines.append(f"  {place:>9}  {block.name:<12}  {block.meaning}")
+    lines.append(f"  kinds: {' '.join(kind.name for kind in made.kinds)}")
+    lines.append(f"  faces: {' '.join(made.faces)}")
+    return "\n".join(lines)
+
+
+# The full state, for critics that may see everything during training.
+
+
+@kernel
+def write_state(rules, row, out):
+    """Write the whole game into ``out`` (float32, shape ``(state_size,)``).
+
+    Every hand and the draw pile per kind, the next card of the draw pile, the card just drawn,
+    then what all see, from seat 0.
+    """
+    out[:] = 0
+    kinds = rules.n_kinds
+    pile = row.num_players * kinds
+    at = pile + kinds
+    for card in range(rules.n_cards):
+        place = row.holder[card]
+        if place < row.num_players:
+            out[place * kinds + rules.card_kind[card]] += _card(rules, card)
+        elif place == IN_DRAW_PILE:
+            out[pile + rules.card_kind[card]] += _card(rules, card)
+        else:
+            out[at + rules.card_kind[card]] += _card(rules, card)
+    at += kinds
+    if row.draw_count > 0:
+        out[at + rules.card_kind[row.draw_pile[row.draw_count - 1]]] = 1
+    at += kinds
+    if row.phase == Phase.DRAWN:
+        out[at + rules.card_kind[row.drawn_card]] = 1
+    at += kinds
+    return _public(rules, row, 0, out, at)
+
+
+def state_size(rules: Rules, num_players: int) -> int:
+    """The length of the full state vector."""
+    private = {"hand", "discards", "known", "shown", "drawn"}
+    public = sum(b.length for b in layout(rules, num_players) if b.name not in private)
+    return (num_players + 4) * len(rules.kinds) + public

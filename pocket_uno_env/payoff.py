@@ -1,0 +1,45 @@
+"""What a finished round pays each seat. Both ways are zero-sum."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from .kernel import kernel
+from .state import End
+
+
+class Reward(IntEnum):
+    """How a result is paid (`round_payoffs`)."""
+
+    WIN = 0
+    POINTS = 1
+
+
+REWARDS = {"win": Reward.WIN, "points": Reward.POINTS}
+
+
+@kernel
+def win_payoffs(num_players, winner, out):
+    """+1 for the winner, -1/(n-1) for each other seat; ``out`` float64, shape ``(n,)``."""
+    for seat in range(num_players):
+        out[seat] = 1.0 if seat == winner else -1.0 / (num_players - 1)
+
+
+@kernel
+def round_payoffs(rules, row, reward, out):
+    """Write what the finished round pays into ``out`` (float64, shape ``(num_players,)``).
+
+    `Reward.WIN`: +1 and -1/(n-1). `Reward.POINTS`: the winner's points over the match goal, the
+    others minus the points that they hold. A blocked or truncated round pays nothing.
+    """
+    out[:] = 0.0
+    if row.end != End.OUT:
+        return
+    if reward == Reward.WIN:
+        win_payoffs(row.num_players, row.winner, out)
+        return
+    for card in range(rules.n_cards):
+        holder = row.holder[card]
+        if holder < row.num_players:
+            out[holder] -= rules.kind_points[rules.card_kind[card]] / rules.match_goal
+    out[row.winner] = row.points[row.winner] / rules.match_goal

@@ -1,0 +1,149 @@
+"""Moving cards: shuffle, draw with its reshuffle, discard, and the log of random outcomes.
+
+Kernels take two optional arrays beside the row. ``supply`` (uint8 kinds, top first) is the order
+of the next reshuffle if the caller wants to decide it; with None the row's generator does. ``log``
+(int16) receives what happened to cards as pairs (`Note`, value), the number of pairs in
+``log[0]``; with None nothing is written, and the compiled code has no trace of it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from .bits import bit
+from .kernel import kernel
+from .rng import bounded, next_state
+from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_CARD
+
+
+class Note(IntEnum):
+    """What a pair in the log means; the value is a seat or a card kind."""
+
+    DRAW = 0
+    FORCED = 1
+    CARD = 2
+    RESHUFFLE = 3
+    PILE = 4
+    TURNED_BACK = 5
+
+
+@kernel
+def note(log, code, value):
+    """Append one pair to the log, if there is one."""
+    if log is not None:
+        end = 1 + 2 * log[0]
+        log[end] = code
+        log[end + 1] = value
+        log[0] += 1
+
+
+@kernel
+def seat_after(row, seat):
+    """The next seat in the present direction."""
+    return (np.int64(seat) + row.direction + row.num_players) % row.num_players
+
+
+@kernel
+def shuffle(row, cards, count):
+    """Shuffle ``cards[:count]`` with the row's generator (Fisher-Yates)."""
+    for i in range(count - 1, 0, -1):
+        row.rng = next_state(row.rng)
+        j = bounded(row.rng, i + 1)
+        cards[i], cards[j] = cards[j], cards[i]
+
+
+@kernel
+def arrange(rules, cards, count, kinds):
+    """Order ``cards[:count]`` so that its kinds, from its end to its front, are `kinds`.
+
+    Precondition: both hold the same kinds, equally often.
+    """
+    for i in range(count):
+        place = count - 1 - i
+        for j in range(place, -1, -1):
+            if rules.card_kind[cards[j]] == kinds[i]:
+                cards[place], cards[j] = cards[j], cards[place]
+                break
+
+
+@kernel
+def reshuffle(rules, row, supply, log):
+    """Make the discard pile without its top card the draw pile; nothing if there is only the top.
+
+    Precondition: the draw pile is empty.
+    """
+    count = np.int64(row.discard_count) - 1
+    if count < 1:
+        return
+    for i in range(count):
+        card = row.discard_pile[i]
+        row.draw_pile[i] = card
+        row.holder[card] = IN_DRAW_PILE
+    row.discard_pile[0] = row.discard_pile[count]
+    row.discard_count = 1
+    row.draw_count = count
+    if supply is not None:
+        arrange(rules, row.draw_pile, count, supply)
+    else:
+        shuffle(row, row.draw_pile, count)
+    note(log, Note.RESHUFFLE, count)
+    for i in range(count - 1, -1, -1):
+        note(log, Note.PILE, rules.card_kind[row.draw_pile[i]])
+
+
+@kernel
+def draw_card(rules, row, seat, supply, log):
+    """Draw one card into a hand; returns it, or `NO_CARD` if there is nothing to draw."""
+    if row.draw_count == 0:
+        reshuffle(rules, row, supply, log)
+        if row.draw_count == 0:
+            return NO_CARD
+    row.draw_count -= 1
+    card = np.int64(row.draw_pile[row.draw_count])
+    kind = rules.card_kind[card]
+    row.holder[card] = seat
+    row.known_by[card] = 0
+    row.hand_kinds[seat] |= bit(kind)
+    row.hand_size[seat] += 1
+    note(log, Note.CARD, kind)
+    return card
+
+
+@kernel
+def forced_draw(rules, row, seat, count, supply, log):
+    """Draw up to `count` cards that a rule demands; returns how many there were."""
+    note(log, Note.FORCED, seat)
+    for drawn in range(count):
+        if draw_card(rules, row, seat, supply, log) == NO_CARD:
+            return drawn
+    return count
+
+
+@kernel
+def leave_hand(rules, row, seat, card):
+    """Take a card out of a hand's books; the caller gives it a new place."""
+    kind = rules.card_kind[card]
+    row.holder[card] = NO_CARD
+    row.hand_size[seat] -= 1
+    first = np.int64(rules.first_card[kind])
+    for other in range(first, first + rules.copies[kind]):
+        if row.holder[other] == seat:
+            return
+    row.hand_kinds[seat] &= ~bit(kind)
+
+
+@kernel
+def discard(row, card):
+    """Put a card on the discard pile."""
+    row.holder[card] = IN_DISCARD_PILE
+    row.known_by[card] = 0
+    row.discard_pile[row.discard_count] = card
+    row.discard_count += 1
+
+
+@kernel
+def top_kind(rules, row):
+    """The kind of the top card of the discard pile."""
+    return rules.card_kind[row.discard_pile[row.discard_count - 1]]

@@ -1,0 +1,358 @@
+"""`Rules`: every decision of the rules as a validated field (docs/rules.md, section 9).
+
+`Rules` is what people write; `Rules.table` is the same as one flat record that compiled code reads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from .cards import (
+    COLORS,
+    DIGITS,
+    MAX_CARDS,
+    SYMBOLS,
+    WILDS,
+    Kind,
+    make_kinds,
+)
+
+MAX_SEATS = 10
+MAX_KINDS = 64
+"""A hand's kinds are one ``uint64``, a bit each; one bit stays free."""
+MAX_ACTIONS = 256
+NO_KIND = 255
+NO_COLOR = 255
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "name": ("pocket", "pocket51", "classic", "mini", "custom"),
+    "opening_wild": ("put_back", "first_player_chooses"),
+    "two_player_reverse": ("skip", "literal"),
+    "wild_draw_four": ("enforced", "challenge"),
+    "challenge_condition": ("any_playable", "matching_color"),
+    "uno_call": ("explicit", "automatic"),
+}
+
+_POCKET_SYMBOLS = {**{d: 1 for d in DIGITS[1:]}, "+1": 1, "S": 1, "V": 1}
+_CLASSIC_SYMBOLS = {"0": 1, **{d: 2 for d in DIGITS[1:]}, "+2": 2, "S": 2, "V": 2}
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "pocket": {},
+    "pocket51": {"wild_copies": {"W": 1, "WD": 1, "W+2": 1, "W+4": 0}},
+    "classic": {
+        "symbols": _CLASSIC_SYMBOLS,
+        "wild_copies": {"W": 4, "WD": 0, "W+2": 0, "W+4": 4},
+        "hand_size": 7,
+        "max_players": 10,
+        "match_goal": 500,
+    },
+    "mini": {
+        "colors": 2,
+        "symbols": {"1": 1, "2": 1},
+        "wild_copies": {"W": 2, "WD": 0, "W+2": 0, "W+4": 0},
+        "hand_size": 2,
+        "max_players": 2,
+        "match_goal": 20,
+        "uno_call": "automatic",
+    },
+}
+PRESETS = tuple(_PRESETS)
+
+
+class RulesError(ValueError):
+    """A field of `Rules` has a value that makes no game; the message names field and reason."""
+
+
+RULES_ROW = np.dtype(
+    [
+        ("color_kinds", np.uint64, (4,)),
+        ("symbol_kinds", np.uint64, (MAX_KINDS,)),
+        ("coloured_kinds", np.uint64),
+        ("wild_kinds", np.uint64),
+        ("w4_kind", np.uint64),
+        ("n_cards", np.int64),
+        ("n_kinds", np.int64),
+        ("n_coloured", np.int64),
+        ("n_colors", np.int64),
+        ("n_faces", np.int64),
+        ("n_actions", np.int64),
+        ("hand_size", np.int64),
+        ("match_goal", np.int64),
+        ("draw_limit", np.int64),
+        ("opening_wild_stays", np.bool_),
+        ("literal_reverse", np.bool_),
+        ("w4_enforced", np.bool_),
+        ("guilt_by_color_only", np.bool_),
+        ("uno_automatic", np.bool_),
+        ("first_wild_action", np.int64),
+        ("first_move_action", np.int64),
+        ("first_give_action", np.int64),
+        ("first_name_action", np.int64),
+        ("card_kind", np.uint8, (MAX_CARDS,)),
+        ("first_card", np.uint8, (MAX_KINDS,)),
+        ("copies", np.uint8, (MAX_KINDS,)),
+        ("kind_color", np.uint8, (MAX_KINDS,)),
+        ("kind_face", np.uint8, (MAX_KINDS,)),
+        ("kind_effect", np.uint8, (MAX_KINDS,)),
+        ("kind_points", np.uint8, (MAX_KINDS,)),
+        ("action_move", np.uint8, (MAX_ACTIONS,)),
+        ("action_kind", np.uint8, (MAX_ACTIONS,)),
+        ("action_color", np.uint8, (MAX_ACTIONS,)),
+    ],
+    align=True,
+)
+"""`Rules` as compiled code sees them. Bit sets of kinds are ``uint64``; the ``action_*`` tables
+are indexed by action id; ``draw_limit`` is 1 unless ``draw_until_playable``."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of one game; immutable, hashable, compared by value.
+
+    Build one with `Rules.preset`; the constructor's defaults are the preset ``"pocket"``.
+
+    Raises
+    ------
+    RulesError
+        When a field's value makes no game. The message names the field and the reason.
+
+    Notes
+    -----
+    Field by field: docs/rules.md, section 9.
+    """
+
+    name: str = "pocket"
+    colors: int = 4
+    symbols: Mapping[str, int] = field(default_factory=lambda: dict(_POCKET_SYMBOLS))
+    wild_copies: Mapping[str, int] = field(
+        default_factory=lambda: {"W": 2, "WD": 1, "W+2": 1, "W+4": 0}
+    )
+    hand_size: int = 5
+    max_players: int = 5
+    match_goal: int = 250
+    opening_wild: Literal["put_back", "first_player_chooses"] = "put_back"
+    two_player_reverse: Literal["skip", "literal"] = "skip"
+    draw_until_playable: bool = False
+    draw_limit: int = 10
+    wild_draw_four: Literal["enforced", "challenge"] = "enforced"
+    challenge_condition: Literal["any_playable", "matching_color"] = "any_playable"
+    uno_call: Literal["explicit", "automatic"] = "explicit"
+
+    def __post_init__(self) -> None:
+        """Check every field and bring the mappings into their canonical order."""
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise RulesError(
+                    f"Rules.{name} is {getattr(self, name)!r}; expected one of {list(choices)}"
+                )
+        if not isinstance(self.draw_until_playable, bool):
+            raise RulesError(
+                f"Rules.draw_until_playable is {self.draw_until_playable!r}; expected true or false"
+            )
+        self._check_int("colors", 1, len(COLORS))
+        object.__setattr__(self, "symbols", self._copies("symbols", SYMBOLS))
+        object.__setattr__(self, "wild_copies", self._copies("wild_copies", WILDS))
+        self._check_int("hand_size", 1, MAX_CARDS)
+        self._check_int("max_players", 2, MAX_SEATS)
+        self._check_int("match_goal", 1, 1_000_000)
+        self._check_int("draw_limit", 1, MAX_CARDS)
+        self._check_deck()
+
+    def _check_int(self, name: str, low: int, high: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise RulesError(
+                f"Rules.{name} is {value!r}; expected a whole number from {low} to {high}"
+            )
+
+    def _copies(self, name: str, known: tuple[str, ...]) -> _FrozenCopies:
+        value = getattr(self, name)
+        if not isinstance(value, Mapping):
+            raise RulesError(f"Rules.{name} is {value!r}; expected a table of copies by card")
+        for key, copies in value.items():
+            if key not in known:
+                raise RulesError(
+                    f"Rules.{name} names {key!r}, which is no card; expected some of {list(known)}"
+                )
+            if isinstance(copies, bool) or not isinstance(copies, int) or copies < 0:
+                raise RulesError(
+                    f"Rules.{name}[{key!r}] is {copies!r}; expected a whole number of copies"
+                )
+        listed = known if name == "wild_copies" else tuple(k for k in known if value.get(k, 0))
+        return _FrozenCopies((key, value.get(key, 0)) for key in listed)
+
+    def _check_deck(self) -> None:
+        if sum(self.symbols.values()) == 0:
+            raise RulesError("Rules.symbols has no card; a deck needs coloured cards")
+        if self.n_cards > MAX_CARDS:
+            raise RulesError(
+                f"Rules make a deck of {self.n_cards} cards; at most {MAX_CARDS} are supported"
+            )
+        self._check_deal(2)
+
+    def _check_deal(self, num_players: int) -> None:
+        coloured = sum(kind.copies for kind in self.kinds if kind.color is not None)
+        dealt = self.hand_size * num_players
+        if coloured < dealt or self.n_cards <= dealt:
+            raise RulesError(
+                f"Rules.hand_size {self.hand_size} for {num_players} players deals {dealt} cards, "
+                f"but the deck has {self.n_cards} cards, {coloured} of them coloured; the coloured"
+                " ones must cover the hands and a card must be left to open with"
+            )
+
+    @classmethod
+    def preset(cls, name: str, **changed: Any) -> Rules:
+        """A preset (``"pocket"``, ``"pocket51"``, ``"classic"``, ``"mini"``), fields changed."""
+        if name == "custom":
+            base: dict[str, Any] = {}
+        elif name in _PRESETS:
+            base = _PRESETS[name]
+        else:
+            raise RulesError(f"unknown rules {name!r}; expected one of {list(PRESETS)}")
+        known = {f.name for f in dataclasses.fields(cls)}
+        if unknown := sorted(set(changed) - known):
+            raise RulesError(f"Rules has no field {unknown[0]!r}; its fields are {sorted(known)}")
+        return cls(**{"name": name, **base, **changed})
+
+    @classmethod
+    def of(cls, rules: str | Rules) -> Rules:
+        """`rules` itself, or the preset of that name."""
+        if isinstance(rules, Rules):
+            return rules
+        if isinstance(rules, str):
+            return cls.preset(rules)
+        raise RulesError(f"rules is {rules!r}; expected Rules or one of {list(PRESETS)}")
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Rules:
+        """Rules from a record's ``rules``: all fields, unknown ones only if false or null."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        for key, value in fields.items():
+            if key not in known and value is not False and value is not None:
+                raise RulesError(f"unknown field {key!r} with value {value!r} in rules")
+        if missing := sorted(known - set(fields)):
+            raise RulesError(f"field {missing[0]!r} is missing in rules")
+        return cls(**{key: value for key, value in fields.items() if key in known})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain values, as they stand in a record."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: dict(v) if isinstance(v, Mapping) else v for k, v in fields.items()}
+
+    def check_players(self, num_players: int) -> int:
+        """`num_players`, if the rules allow as many; else RulesError."""
+        if (
+            isinstance(num_players, bool)
+            or not isinstance(num_players, int | np.integer)
+            or not 2 <= num_players <= self.max_players
+        ):
+            raise RulesError(
+                f"num_players is {num_players!r}; rules {self.name!r} are for 2 to "
+                f"{self.max_players} players (Rules.max_players)"
+            )
+        self._check_deal(num_players)
+        return int(num_players)
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The card kinds in the order of their ids."""
+        return make_kinds(self.colors, self.symbols, self.wild_copies)
+
+    @cached_property
+    def kind_ids(self) -> dict[str, int]:
+        """Card name to kind id."""
+        return {kind.name: index for index, kind in enumerate(self.kinds)}
+
+    @cached_property
+    def faces(self) -> tuple[str, ...]:
+        """The symbols and wilds in the deck: a card kind without its colour."""
+        return tuple(dict.fromkeys(kind.symbol for kind in self.kinds))
+
+    @property
+    def n_cards(self) -> int:
+        """Physical cards in the deck."""
+        return sum(kind.copies for kind in self.kinds)
+
+    @property
+    def deck(self) -> list[str]:
+        """The names of all cards, sorted by kind."""
+        return [kind.name for kind in self.kinds for _ in range(kind.copies)]
+
+    @property
+    def table(self) -> Any:
+        """The flat record that compiled code reads: dtype `RULES_ROW`, shape ``(1,)``, read-only.
+
+        Kernels called from Python take arrays and an index, because Numba dispatches on an array
+        ten times faster than on a single record.
+        """
+        return _rules_table(self)
+
+
+class _FrozenCopies(dict[str, int]):
+    """A table of copies that hashes by value, so that `Rules` can be a dictionary's key."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Rules are immutable; make new ones with Rules.preset or dataclasses.replace")
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __ior__ = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_FrozenCopies, (tuple(self.items()),))
+
+
+@lru_cache(maxsize=256)
+def _rules_table(rules: Rules) -> Any:
+    from .actions import catalogue  # the catalogue needs Rules; its tables complete the row
+    from .state import EFFECTS, as_record, as_rows
+
+    rows = np.zeros(1, RULES_ROW)
+    row = as_record(rows)
+    kinds = rules.kinds
+    card = 0
+    for index, kind in enumerate(kinds):
+        bit = np.uint64(1 << index)
+        if kind.color is None:
+            row.wild_kinds |= bit
+            row.kind_color[index] = NO_COLOR
+            if kind.symbol == "W+4":
+                row.w4_kind = bit
+        else:
+            row.color_kinds[kind.color] |= bit
+            row.coloured_kinds |= bit
+            row.kind_color[index] = kind.color
+            for other, twin in enumerate(kinds):
+                if twin.color is not None and twin.symbol == kind.symbol:
+                    row.symbol_kinds[index] |= np.uint64(1 << other)
+        row.kind_face[index] = rules.faces.index(kind.symbol)
+        row.kind_effect[index] = EFFECTS.get(kind.symbol, 0)
+        row.kind_points[index] = kind.points
+        row.first_card[index] = card
+        row.copies[index] = kind.copies
+        row.card_kind[card : card + kind.copies] = index
+        card += kind.copies
+    row.n_cards = card
+    row.n_kinds = len(kinds)
+    row.n_coloured = sum(kind.color is not None for kind in kinds)
+    row.n_colors = rules.colors
+    row.n_faces = len(rules.faces)
+    row.hand_size = rules.hand_size
+    row.match_goal = rules.match_goal
+    row.draw_limit = rules.draw_limit if rules.draw_until_playable else 1
+    row.opening_wild_stays = rules.opening_wild == "first_player_chooses"
+    row.literal_reverse = rules.two_player_reverse == "literal"
+    row.w4_enforced = rules.wild_draw_four == "enforced"
+    row.guilt_by_color_only = rules.challenge_condition == "matching_color"
+    row.uno_automatic = rules.uno_call == "automatic"
+    catalogue(rules).write_tables(row)
+    rows.flags.writeable = False
+    return as_rows(rows)

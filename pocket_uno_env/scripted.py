@@ -1,0 +1,154 @@
+"""The scripted policies, compiled: random play and heuristics.
+
+A policy is a kernel ``policy(rules, row) -> action`` for the seat to act. It reads the game only
+through `information`; its own randomness comes from the row's ``policy_rng``, never from the
+generator that deals.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from .actions import Move
+from .bits import EMPTY, first, nth, size, without_first
+from .engine import playable_kinds
+from .information import held, own_hand
+from .kernel import kernel
+from .rng import bounded, next_state
+from .rules import NO_COLOR
+from .state import Phase
+
+
+class Policy(IntEnum):
+    """The scripted policies; the value is what `act` dispatches on."""
+
+    RANDOM = 0
+    GREEDY = 1
+
+
+@kernel
+def act(rules, row, policy):
+    """The action that a scripted `policy` takes for the seat to act.
+
+    Precondition: the round is running.
+    """
+    if policy == Policy.RANDOM:
+        return random_action(rules, row)
+    return greedy_action(rules, row)
+
+
+@kernel
+def cardless(rules, move):
+    """The id of an action that carries no card, such as `Move.DRAW`."""
+    return rules.first_move_action + move - Move.DRAW
+
+
+@kernel
+def play_action(rules, kind, color):
+    """The id of playing `kind`; `color` is what a wild names."""
+    if kind < rules.n_coloured:
+        return np.int64(kind)
+    return rules.first_wild_action + (kind - rules.n_coloured) * rules.n_colors + color
+
+
+@kernel
+def choose(row, n):
+    """A number from 0 to n-1 from the row's policy generator."""
+    row.policy_rng = next_state(row.policy_rng)
+    return bounded(row.policy_rng, n)
+
+
+@kernel
+def random_action(rules, row):
+    """Uniform over the legal actions."""
+    phase = row.phase
+    if phase == Phase.PLAY or phase == Phase.DRAWN:
+        kinds = playable_kinds(rules, row)
+        coloured = kinds & rules.coloured_kinds
+        wilds = kinds & rules.wild_kinds
+        n_coloured = size(coloured)
+        n_wild = size(wilds) * rules.n_colors
+        pick = choose(row, n_coloured + n_wild + 1)
+        if pick < n_coloured:
+            return nth(coloured, pick)
+        pick -= n_coloured
+        if pick < n_wild:
+            return play_action(rules, nth(wilds, pick // rules.n_colors), pick % rules.n_colors)
+        return cardless(rules, Move.DRAW if phase == Phase.PLAY else Move.KEEP)
+    if phase == Phase.UNO:
+        return cardless(rules, Move.SAY_UNO) + choose(row, 2)
+    if phase == Phase.CATCH:
+        return cardless(rules, Move.CATCH) + choose(row, 2)
+    if phase == Phase.CHALLENGE:
+        return cardless(rules, Move.CHALLENGE) + choose(row, 2)
+    if phase == Phase.GIVE:
+        hand = own_hand(row, row.to_act)
+        return rules.first_give_action + nth(hand, choose(row, size(hand)))
+    return rules.first_name_action + choose(row, rules.n_colors)
+
+
+@kernel
+def majority_color(rules, row, seat):
+    """The colour the seat holds most cards of; the first in order among equals."""
+    best, most = 0, -1
+    for color in range(rules.n_colors):
+        count = held(rules, row, seat, rules.color_kinds[color])
+        if count > most:
+            best, most = color, count
+    return best
+
+
+@kernel
+def highest_kind(rules, kinds):
+    """The kind worth most points in a set that is not empty; the first among equals."""
+    best = first(kinds)
+    while kinds != EMPTY:
+        kind = first(kinds)
+        kinds = without_first(kinds)
+        if rules.kind_points[kind] > rules.kind_points[best]:
+            best = kind
+    return best
+
+
+@kernel
+def greedy_action(rules, row):
+    """Play whenever possible.
+
+    The colour held most first, its highest card; wilds last, naming the colour held most; accepts
+    every wild draw, gives its highest card, says uno and catches.
+    """
+    seat = row.to_act
+    phase = row.phase
+    if phase == Phase.PLAY or phase == Phase.DRAWN:
+        kinds = playable_kinds(rules, row)
+        if kinds == EMPTY:
+            return cardless(rules, Move.DRAW)
+        coloured = kinds & rules.coloured_kinds
+        if coloured == EMPTY:
+            return play_action(rules, highest_kind(rules, kinds), majority_color(rules, row, seat))
+        best, most = EMPTY, -1
+        for color in range(rules.n_colors):
+            candidates = coloured & rules.color_kinds[color]
+            if candidates != EMPTY:
+                count = held(rules, row, seat, rules.color_kinds[color])
+                if count > most:
+                    best, most = candidates, count
+        return play_action(rules, highest_kind(rules, best), NO_COLOR)
+    if phase == Phase.GIVE:
+        return rules.first_give_action + highest_kind(rules, own_hand(row, seat))
+    return sociable_action(rules, row)
+
+
+@kernel
+def sociable_action(rules, row):
+    """Say uno, catch, accept, and name the colour held most: the phases without a card."""
+    phase = row.phase
+    if phase == Phase.UNO:
+        return cardless(rules, Move.SAY_UNO)
+    if phase == Phase.CATCH:
+        return cardless(rules, Move.CATCH)
+    if phase == Phase.CHALLENGE:
+        return cardless(rules, Move.ACCEPT)
+    return rules.first_name_action + majority_color(rules, row, row.to_act)
