@@ -1,6 +1,11 @@
 """UNO Pocket and classic UNO as environments for training, benchmarking and studying agents."""
 
+from .observation import describe
+from .record import RecordError, replay
+from .registration import register_envs
 from .rules import Rules, RulesError
 
-__all__ = ["Rules", "RulesError"]
+__all__ = ["RecordError", "Rules", "RulesError", "describe", "replay"]
 __version__ = "0.1.0"
+
+register_envs()

@@ -12,10 +12,9 @@ import numpy as np
 from .deal import deal_round, new_game
 from .engine import apply, is_legal, truncate, write_mask
 from .kernel import kernel
-from .observation import write_observation
-from .payoff import round_payoffs
+from .observation import write_observation, write_state
 from .rng import row_seed
-from .scripted import act, choose
+from .scripted import act
 from .state import NO_SEAT, End
 
 
@@ -74,95 +73,49 @@ def act_rows(rules, rows, index, policy, actions):
         actions[j] = act(rules[0], rows[index[j]], policy)
 
 
-# One seat of every game is a learner's, the others are scripted.
+@kernel
+def observe_row(rules, rows, seat, observation):
+    """Write what `seat` knows of the first row into ``observation`` (float32, ``(size,)``)."""
+    write_observation(rules[0], rows[0], seat, observation)
 
 
 @kernel
-def _advance(rules, row, learner, opponents, max_cycles):
-    """Let the scripted seats act until it is the learner's turn or the round is over."""
-    while row.end == End.RUNNING and row.to_act != learner:
-        action = act(rules, row, opponents[row.to_act])
-        apply(rules, row, action, None, None)
-        if row.end == End.RUNNING and row.decisions >= max_cycles:
-            truncate(row)
+def state_row(rules, rows, state):
+    """Write the whole first row into ``state`` (float32, ``(state_size,)``)."""
+    write_state(rules[0], rows[0], state)
 
 
 @kernel
-def _deal_to_learner(rules, row, seats, pool, opponents, max_cycles):
-    """Deal rounds until one reaches the learner, in a random seat against random opponents.
+def look_row(rules, rows, observation, mask):
+    """Write observation and mask of the seat to act in the first row; after the end, zeros."""
+    row = rows[0]
+    if row.end == End.RUNNING:
+        write_observation(rules[0], row, row.to_act, observation)
+    else:
+        observation[:] = 0
+    write_mask(rules[0], row, mask)
 
-    A round that is over before the learner's first decision teaches nothing and is dealt again.
+
+@kernel
+def play_row(rules, rows, action, max_cycles, observation, mask):
+    """One decision in the first row: check, apply, cap, look.
+
+    Returns
+    -------
+    int
+        -1 and nothing changed if `action` is illegal, else ``to_act + 256 * end``.
     """
-    while True:
-        row.dealer = NO_SEAT
-        row.scores[:] = 0
-        deal_round(rules, row, NO_SEAT, None, None)
-        seats[0] = choose(row, row.num_players)
-        for seat in range(row.num_players):
-            opponents[seat] = pool[choose(row, pool.shape[0])]
-        _advance(rules, row, seats[0], opponents, max_cycles)
-        if row.end == End.RUNNING:
-            return
+    row = rows[0]
+    if not is_legal(rules[0], row, action):
+        return -1
+    apply(rules[0], row, action, None, None)
+    if row.end == End.RUNNING and row.decisions >= max_cycles:
+        truncate(row)
+    look_row(rules, rows, observation, mask)
+    return np.int64(row.to_act) + 256 * np.int64(row.end)
 
 
 @kernel
-def reset_learner_rows(rules, rows, num_players, seed, pool, learner, opponents, max_cycles):
-    """Start every row and play to the learner's first decision.
-
-    Parameters
-    ----------
-    pool : int64 array
-        The scripted policies from which each round's opponents are drawn, one for each seat.
-    learner : int64 array, shape ``(n, 1)``, written
-        The learner's seat.
-    opponents : int64 array, shape ``(n, num_players)``, written
-    """
-    for i in range(rows.shape[0]):
-        new_game(rows[i], num_players, row_seed(seed, np.uint64(i)))
-        _deal_to_learner(rules[0], rows[i], learner[i], pool, opponents[i], max_cycles)
-
-
-@kernel
-def step_learner_rows(
-    rules,
-    rows,
-    actions,
-    pool,
-    learner,
-    opponents,
-    max_cycles,
-    reward,
-    rewards,
-    ends,
-    final_observations,
-):
-    """Take the learner's action in every row and play on to its next decision.
-
-    A finished round pays, keeps its last observation, and the next is dealt in its place.
-
-    Parameters
-    ----------
-    rewards : float32 array, shape ``(n,)``, written
-    ends : uint8 array, shape ``(n,)``, written
-        `End.RUNNING` or why the round ended.
-    final_observations : float32 array, shape ``(n, size)``
-        Written only where a round ended.
-
-    Notes
-    -----
-    Precondition: all actions are legal (`first_illegal`).
-    """
-    payoffs = np.zeros(opponents.shape[1])
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        apply(rules[0], row, actions[i], None, None)
-        if row.end == End.RUNNING and row.decisions >= max_cycles:
-            truncate(row)
-        _advance(rules[0], row, learner[i, 0], opponents[i], max_cycles)
-        ends[i] = row.end
-        rewards[i] = 0
-        if row.end != End.RUNNING:
-            round_payoffs(rules[0], row, reward, payoffs)
-            rewards[i] = payoffs[learner[i, 0]]
-            write_observation(rules[0], row, learner[i, 0], final_observations[i])
-            _deal_to_learner(rules[0], row, learner[i], pool, opponents[i], max_cycles)
+def deal_row(rules, rows, dealer, deck):
+    """Deal the next round of the game in the first row (`deal.deal_round`)."""
+    deal_round(rules[0], rows[0], dealer, deck, None)

@@ -58,9 +58,9 @@ def shuffle(row, cards, count):
 def arrange(rules, cards, count, kinds):
     """Order ``cards[:count]`` so that its kinds, from its end to its front, are `kinds`.
 
-    Precondition: both hold the same kinds, equally often.
+    As far as it goes: kinds that are not there are passed over.
     """
-    for i in range(count):
+    for i in range(min(count, kinds.shape[0])):
         place = count - 1 - i
         for j in range(place, -1, -1):
             if rules.card_kind[cards[j]] == kinds[i]:

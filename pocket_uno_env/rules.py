@@ -286,7 +286,7 @@ class Rules:
 
     @property
     def table(self) -> Any:
-        """The flat record that compiled code reads: dtype `RULES_ROW`, shape ``(1,)``, read-only.
+        """The flat record that compiled code reads: dtype `RULES_ROW`, shape ``(1,)``; do not change it.
 
         Kernels called from Python take arrays and an index, because Numba dispatches on an array
         ten times faster than on a single record.
@@ -297,14 +297,14 @@ class Rules:
 class _FrozenCopies(dict[str, int]):
     """A table of copies that hashes by value, so that `Rules` can be a dictionary's key."""
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:
         return hash(tuple(self.items()))
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("Rules are immutable; make new ones with Rules.preset or dataclasses.replace")
+        raise TypeError("Rules are immutable; make new ones with Rules.preset")
 
-    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
-    __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse
+    __ior__ = _refuse
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_FrozenCopies, (tuple(self.items()),))
@@ -354,5 +354,4 @@ def _rules_table(rules: Rules) -> Any:
     row.guilt_by_color_only = rules.challenge_condition == "matching_color"
     row.uno_automatic = rules.uno_call == "automatic"
     catalogue(rules).write_tables(row)
-    rows.flags.writeable = False
     return as_rows(rows)

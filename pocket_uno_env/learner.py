@@ -1,0 +1,182 @@
+"""One seat of every game is a learner's: play from one of its decisions to the next.
+
+Opponents are drawn for each round from a *pool* of codes. A code from 0 is a scripted policy,
+which acts right here; a negative code ``-1 - k`` is agent ``k`` of the caller's, for whom the game
+stops and waits. Either way a learner's transition runs from one of its own decisions to its next,
+or to the end of the round, whoever ends it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .deal import deal_round, new_game
+from .engine import apply, truncate, write_mask
+from .kernel import kernel
+from .observation import write_observation
+from .payoff import round_payoffs
+from .rng import row_seed
+from .rules import MAX_SEATS
+from .scripted import act, choose
+from .state import NO_SEAT, End, as_rows
+
+LEARNER = -1
+"""Value of ``waits_for`` when it is the learner's decision."""
+
+BOOK = np.dtype(
+    [
+        ("reward", np.float64),
+        ("opponents", np.int64, (MAX_SEATS,)),
+        ("learner", np.int64),
+        ("waits_for", np.int64),
+        ("decided", np.bool_),
+        ("end", np.uint8),
+    ],
+    align=True,
+)
+"""What training keeps beside a row.
+
+``learner`` is the learner's seat and ``opponents[seat]`` the code of each other seat's agent, both
+for this round. ``waits_for`` says who has to act: `LEARNER`, or the number of an agent that is not
+scripted. ``decided``: the learner has had a decision in this round. ``reward`` and ``end`` are the
+outcome of the learner's last decision: `End.RUNNING`, or why its round ended.
+"""
+
+
+def new_books(n: int) -> Any:
+    """`n` zeroed books, shape ``(n,)``."""
+    return as_rows(np.zeros(n, BOOK))
+
+
+@kernel
+def _take(rules, row, action, max_cycles):
+    apply(rules, row, action, None, None)
+    if row.end == End.RUNNING and row.decisions >= max_cycles:
+        truncate(row)
+
+
+@kernel
+def _deal(rules, row, book, pool):
+    """Deal a round with a random dealer; draw the learner's seat and its opponents."""
+    row.dealer = NO_SEAT
+    row.scores[:] = 0
+    deal_round(rules, row, NO_SEAT, None, None)
+    book.learner = choose(row, row.num_players)
+    for seat in range(row.num_players):
+        book.opponents[seat] = pool[choose(row, pool.shape[0])]
+    book.decided = False
+
+
+@kernel
+def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observation):
+    """Play until somebody who is not scripted has to act, through the end of a round if need be.
+
+    A round that is over before the learner's first decision teaches nothing: the next one is
+    dealt, and no one is told.
+    """
+    while True:
+        while row.end == End.RUNNING and row.to_act != book.learner:
+            code = book.opponents[row.to_act]
+            if code < 0:
+                book.waits_for = -1 - code
+                return
+            _take(rules, row, act(rules, row, code), max_cycles)
+        if row.end == End.RUNNING:
+            book.waits_for = LEARNER
+            book.decided = True
+            return
+        if book.decided:
+            round_payoffs(rules, row, reward, payoffs)
+            book.reward = payoffs[book.learner]
+            book.end = row.end
+            write_observation(rules, row, book.learner, final_observation)
+        _deal(rules, row, book, pool)
+
+
+@kernel
+def start_learners(
+    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_observations
+):
+    """Start every game and play on; `continue_learners` has the parameters.
+
+    Game ``i`` is seeded by ``(seed, i)``, seed uint64.
+    """
+    payoffs = np.zeros(num_players)
+    for i in range(rows.shape[0]):
+        row, book = rows[i], books[i]
+        new_game(row, num_players, row_seed(seed, np.uint64(i)))
+        book.reward = 0.0
+        book.end = End.RUNNING
+        _deal(rules[0], row, book, pool)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+
+
+@kernel
+def step_learners(rules, rows, books, actions, pool, max_cycles, reward, final_observations):
+    """Take the learner's action in every game and play on; see `continue_learners`.
+
+    Clears each book's outcome first. Precondition: every game waits for the learner, and all
+    actions are legal (`batch.first_illegal`).
+    """
+    for i in range(rows.shape[0]):
+        books[i].reward = 0.0
+        books[i].end = End.RUNNING
+    continue_learners(
+        rules,
+        rows,
+        books,
+        np.arange(rows.shape[0]),
+        actions,
+        pool,
+        max_cycles,
+        reward,
+        final_observations,
+    )
+
+
+@kernel
+def continue_learners(
+    rules, rows, books, index, actions, pool, max_cycles, reward, final_observations
+):
+    """Take the awaited action in some games and play on, until somebody else has to act.
+
+    Parameters
+    ----------
+    books : `BOOK` array, shape ``(n,)``
+    index : int64 array, shape ``(m,)``
+    actions : int64 array, shape ``(m,)``
+        Legal actions (`batch.first_illegal`) in ``rows[index]``.
+    pool : int64 array
+        The codes from which each seat's agent is drawn, with their frequencies.
+    reward : `payoff.Reward`
+    final_observations : float32 array, shape ``(n, size)``
+        Written where the learner's round ends: what it then knows.
+    """
+    payoffs = np.zeros(np.int64(rows[0].num_players))
+    for j in range(index.shape[0]):
+        i = index[j]
+        row, book = rows[i], books[i]
+        _take(rules[0], row, actions[j], max_cycles)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+
+
+@kernel
+def waiting_for(books, agent, index):
+    """Write the games that wait for `agent` into ``index``, in order; returns how many."""
+    count = 0
+    for i in range(books.shape[0]):
+        if books[i].waits_for == agent:
+            index[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def look_learners(rules, rows, observations, masks):
+    """Write what the seat to act knows and may do: float32 ``(n, size)``, int8 ``(n, actions)``."""
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        write_observation(rules[0], row, row.to_act, observations[i])
+        write_mask(rules[0], row, masks[i])

@@ -1,0 +1,322 @@
+"""Game records: write them, and replay them through the engine (docs/rules.md, section 8).
+
+A record is made by playing a game again from what decides it: the row before each deal and the
+actions taken. So the engine pays nothing for records while it plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .actions import Move, catalogue
+from .cards import WILDS
+from .deal import deal_round, new_game
+from .engine import apply, is_legal, truncate, write_mask
+from .piles import Note
+from .rules import Rules, RulesError
+from .snapshot import round_result, snapshot
+from .state import NO_SEAT, ROW, End, as_record, new_rows
+
+FORMAT = "uno-record/1"
+_LOG_SIZE = 1 << 15
+
+
+class RecordError(ValueError):
+    """A record that is no game; the message names the round and the event."""
+
+
+@dataclass
+class Transcript:
+    """What decides one round: the row before its deal, the caller's deal, the actions."""
+
+    before: np.ndarray
+    dealer: int = NO_SEAT
+    deck: np.ndarray | None = None
+    actions: list[int] = field(default_factory=list)
+    truncated: bool = False
+
+    def replay(self, rules: Rules) -> dict[str, Any]:
+        """Play the round again; its entry in a record's ``rounds``."""
+        rows = new_rows(1)
+        rows[:] = self.before
+        table = rules.table[0]
+        names = catalogue(rules).names
+        log = _Log(rules)
+        dealt = _deal(rules, rows, self.dealer, self.deck, log)
+        for action in self.actions:
+            seat = int(rows["to_act"][0])
+            apply(table, rows[0], action, None, log.clear())
+            dealt["events"] += log.events([seat, names[action]])
+        if self.truncated:
+            truncate(rows[0])
+        return {**dealt, "result": round_result(as_record(rows))}
+
+
+def game_record(
+    rules: Rules,
+    players: Sequence[str],
+    seed: int | None,
+    match: bool,
+    rounds: Iterable[Transcript],
+) -> dict[str, Any]:
+    """The record of a game, ready for ``json.dumps``."""
+    return {
+        "format": FORMAT,
+        "rules": rules.to_dict(),
+        "players": list(players),
+        "seed": seed,
+        "match": match,
+        "rounds": [transcript.replay(rules) for transcript in rounds],
+    }
+
+
+def from_actions(
+    rules: Rules,
+    num_players: int,
+    row_seed: int,
+    actions: Sequence[int],
+    players: Sequence[str],
+    seed: int | None,
+    truncated: bool = False,
+) -> dict[str, Any]:
+    """The record of a single round, from the seed of its row and the actions taken in it."""
+    before = new_rows(1)
+    new_game(before[0], num_players, np.uint64(row_seed))
+    transcript = Transcript(before, actions=list(actions), truncated=truncated)
+    return game_record(rules, players, seed, False, [transcript])
+
+
+class _Log:
+    """The engine's log of random outcomes, read back as the events of a record."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.array = np.zeros(_LOG_SIZE, np.int16)
+        self._names = [kind.name for kind in rules.kinds]
+
+    def clear(self) -> np.ndarray:
+        self.array[0] = 0
+        return self.array
+
+    def _notes(self) -> list[tuple[int, int]]:
+        pairs = self.array[1 : 1 + 2 * int(self.array[0])].tolist()
+        return list(zip(pairs[::2], pairs[1::2], strict=True))
+
+    def turned_back(self) -> list[str]:
+        return [self._names[value] for code, value in self._notes() if code == Note.TURNED_BACK]
+
+    def events(self, action: list[Any] | None) -> list[list[Any]]:
+        """The player's event, if any, and all draws and reshuffles that followed from it."""
+        events: list[list[Any]] = [] if action is None else [action]
+        for code, value in self._notes():
+            if code == Note.FORCED:
+                events.append([value, "forced", []])
+            elif code == Note.DRAW:
+                events[-1].append([])
+            elif code == Note.CARD:
+                events[-1][2].append(self._names[value])
+            elif code == Note.RESHUFFLE:
+                # It stands before the draw that needed it, even one that is half done.
+                events.insert(-1, ["reshuffle", []])
+            elif code == Note.PILE:
+                events[-2][1].append(self._names[value])
+        return events
+
+
+def _deal(
+    rules: Rules, rows: Any, dealer: int, deck: np.ndarray | None, log: _Log
+) -> dict[str, Any]:
+    """Deal a round; the first half of its entry in a record, opening draws as events."""
+    deal_round(rules.table[0], rows[0], dealer, deck, log.clear())
+    # After the deal the memory of the draw pile still holds the whole deck, dealt from its end.
+    order = rules.table["card_kind"][0][rows["draw_pile"][0][: rules.n_cards][::-1]]
+    names = [rules.kinds[kind].name for kind in order]
+    seats = int(rows["num_players"][0])
+    first = (int(rows["dealer"][0]) + 1) % seats
+    dealt = seats * rules.hand_size
+    return {
+        "dealer": int(rows["dealer"][0]),
+        "hands": [names[(seat - first) % seats : dealt : seats] for seat in range(seats)],
+        "opening": names[dealt],
+        "turned_back": log.turned_back(),
+        "pile": names[dealt + 1 :],
+        "events": log.events(None),
+    }
+
+
+def replay(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Play a record through the engine and hold every card and every event against it.
+
+    Parameters
+    ----------
+    record : dict
+        A game in the format ``uno-record/1``, finished or not.
+
+    Returns
+    -------
+    dict
+        The snapshot of where the game stands at the end of the record.
+
+    Raises
+    ------
+    RecordError
+        At the first disagreement, naming the round, the event and what the engine says.
+    """
+    rules, seats = _read_head(record)
+    rows = new_rows(1)
+    new_game(rows[0], seats, np.uint64(0))
+    rounds = record["rounds"]
+    for number, entry in enumerate(rounds):
+        where = f"round {number}"
+        if number and rows["end"][0] == End.RUNNING:
+            raise RecordError(f"{where}: the round before it has not ended")
+        if number and not record["match"]:
+            raise RecordError(f"{where}: a record that is no match has one round")
+        if rows["scores"][0].max() >= rules.match_goal:
+            raise RecordError(f"{where}: the match was over, a seat had reached the goal")
+        _replay_round(rules, rows, entry, where)
+    return snapshot(rules, as_record(rows))
+
+
+def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
+    if not isinstance(record, Mapping):
+        raise RecordError(f"a record is a JSON object, not {type(record).__name__}")
+    if record.get("format") != FORMAT:
+        raise RecordError(f"unknown format {record.get('format')!r}; expected {FORMAT!r}")
+    for key, kind in (("rules", Mapping), ("players", list), ("match", bool), ("rounds", list)):
+        if not isinstance(record.get(key), kind):
+            raise RecordError(f"{key!r} is missing or of the wrong type")
+    if "seed" not in record:
+        raise RecordError("'seed' is missing; an unseeded game has null")
+    try:
+        rules = Rules.from_dict(record["rules"])
+        seats = rules.check_players(len(record["players"]))
+    except RulesError as error:
+        raise RecordError(str(error)) from None
+    if not record["rounds"]:
+        raise RecordError("the record has no round")
+    return rules, seats
+
+
+def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> None:
+    seats = int(rows["num_players"][0])
+    deck = _dealt_deck(rules, seats, entry, where)
+    log = _Log(rules)
+    dealer = entry["dealer"]
+    if rows["dealer"][0] != NO_SEAT and dealer != (rows["dealer"][0] + 1) % seats:
+        raise RecordError(f"{where}: the deal passes to the left, but the dealer is {dealer}")
+    expected = _deal(rules, rows, dealer, deck, log)["events"]
+    events = entry["events"]
+    if events[: len(expected)] != expected:
+        raise RecordError(f"{where}: the opening card makes {expected}, not {events[:1]}")
+    table, cat = rules.table[0], catalogue(rules)
+    at = len(expected)
+    while at < len(events):
+        here = f"{where}, event {at}"
+        supply = None
+        if _is_reshuffle(events[at]):
+            if at + 1 == len(events):
+                raise RecordError(f"{here}: a reshuffle without the draw that needs it")
+            event, supply = events[at + 1], events[at][1]
+        else:
+            event = events[at]
+            # A reshuffle for a forced draw stands among the draws that follow the action.
+            for later in range(at + 1, len(events) - 1):
+                if _is_reshuffle(events[later]) and _is_forced(events[later + 1]):
+                    supply = events[later][1]
+                elif not _is_forced(events[later]):
+                    break
+        seat, name = _player_event(event, here)
+        if rows["to_act"][0] != seat:
+            raise RecordError(f"{here}: seat {seat} acts, but {_turn(rows)}")
+        action = cat.ids.get(name, -1)
+        if action < 0 or not is_legal(table, rows[0], action):
+            mask = np.zeros(len(cat), np.int8)
+            write_mask(table, rows[0], mask)
+            raise RecordError(
+                f"{here}: {name!r} is not legal for seat {seat}; legal: "
+                f"{', '.join(cat.legal_names(mask))}"
+            )
+        order = None if supply is None else _reshuffle_order(rules, supply, here)
+        apply(table, rows[0], action, order, log.clear())
+        made = log.events([seat, name])
+        if events[at : at + len(made)] != made:
+            raise RecordError(
+                f"{here}: the engine makes {made}, the record has {events[at : at + len(made)]}"
+            )
+        at += len(made)
+    result = entry["result"]
+    if result.get("end") == "truncated" and rows["end"][0] == End.RUNNING:
+        truncate(rows[0])
+    if round_result(as_record(rows)) != result:
+        raise RecordError(
+            f"{where}: the result is {round_result(as_record(rows))}, the record has {result}"
+        )
+
+
+def _dealt_deck(rules: Rules, seats: int, entry: Mapping[str, Any], where: str) -> np.ndarray:
+    """The kinds of a round's deck in dealt order, checked."""
+    keys = {"dealer", "hands", "opening", "turned_back", "pile", "events", "result"}
+    if not isinstance(entry, Mapping) or set(entry) != keys:
+        raise RecordError(f"{where}: expected an object with {sorted(keys)}")
+    dealer, hands = entry["dealer"], entry["hands"]
+    if isinstance(dealer, bool) or not isinstance(dealer, int) or not 0 <= dealer < seats:
+        raise RecordError(f"{where}: the dealer is {dealer!r}, expected a seat below {seats}")
+    if [len(hand) for hand in hands] != [rules.hand_size] * seats:
+        raise RecordError(f"{where}: expected {seats} hands of {rules.hand_size} cards")
+    order = [(dealer + 1 + i) % seats for i in range(seats)]
+    names = [hands[seat][i] for i in range(rules.hand_size) for seat in order]
+    names += [entry["opening"], *entry["pile"]]
+    if sorted(map(str, names)) != sorted(rules.deck):
+        raise RecordError(f"{where}: hands, opening and pile are not the deck of these rules")
+    undealt = names[rules.hand_size * seats :]
+    for card in entry["turned_back"]:
+        if rules.opening_wild != "put_back" or card not in WILDS or card not in undealt:
+            raise RecordError(f"{where}: {card!r} cannot have been turned over and put back")
+    if rules.opening_wild == "put_back" and entry["opening"] in WILDS:
+        raise RecordError(f"{where}: the wild {entry['opening']!r} cannot stay as opening card")
+    if not isinstance(entry["events"], list) or not isinstance(entry["result"], Mapping):
+        raise RecordError(f"{where}: expected a list of events and a result")
+    return kinds_of(rules, names)
+
+
+def _reshuffle_order(rules: Rules, supply: Any, here: str) -> np.ndarray:
+    """The order to reshuffle in. Wrong cards show when the engine's events are compared."""
+    if not isinstance(supply, list) or any(card not in rules.kind_ids for card in supply):
+        raise RecordError(f"{here}: the reshuffle names cards that are not in the deck")
+    return kinds_of(rules, supply)
+
+
+def kinds_of(rules: Rules, names: Sequence[str]) -> np.ndarray:
+    """Card names as kind ids (uint8)."""
+    return np.array([rules.kind_ids[name] for name in names], np.uint8)
+
+
+def _is_reshuffle(event: Any) -> bool:
+    return isinstance(event, list) and len(event) == 2 and event[0] == "reshuffle"
+
+
+def _is_forced(event: Any) -> bool:
+    return isinstance(event, list) and len(event) == 3 and event[1] == "forced"
+
+
+def _player_event(event: Any, here: str) -> tuple[int, str]:
+    if (
+        not isinstance(event, list)
+        or len(event) not in (2, 3)
+        or isinstance(event[0], bool)
+        or not isinstance(event[0], int)
+        or not isinstance(event[1], str)
+    ):
+        raise RecordError(f"{here}: {event!r} is no action of a player")
+    if event[1] == "forced":
+        raise RecordError(f"{here}: nothing forces {event!r}")
+    return event[0], event[1]
+
+
+def _turn(rows: Any) -> str:
+    seat = int(rows["to_act"][0])
+    return "the round is over" if seat == NO_SEAT else f"it is seat {seat}'s turn"
