@@ -99,6 +99,7 @@ ROW = np.dtype(
         ("caught", np.bool_),
         ("end", np.uint8),
         ("winner", np.uint8),
+        ("unused", np.uint8, (5,)),
     ],
     align=True,
 )
@@ -111,7 +112,8 @@ holds it. ``off_color[seat, color]`` counts the cards in a hand that, by what ev
 of that colour (see `information`). ``actor`` is the seat whose play is being resolved;
 ``color_before``, ``top_before`` (a kind) and ``guilty`` keep the pile before that play and whether
 a challenge would succeed, ``caught`` whether its UNO penalty was drawn. ``rng`` is the game's
-generator, ``policy_rng`` the scripted agents'.
+generator, ``policy_rng`` the scripted agents'. ``unused`` fills the record up to a multiple of
+eight bytes: NumPy does not copy padding between fields, and a copy must be equal byte for byte.
 """
 
 

@@ -1,0 +1,170 @@
+"""Rules: presets, fields, decks, action catalogues, errors."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from conftest import ODD_RULES
+
+from pocket_uno_env import Rules, RulesError
+from pocket_uno_env.actions import Move, catalogue
+from pocket_uno_env.cards import COLORS
+from pocket_uno_env.rules import PRESETS
+
+
+@pytest.mark.parametrize(
+    ("name", "cards", "wilds", "actions"),
+    [("pocket", 52, 4, 123), ("pocket51", 51, 3, 123), ("classic", 108, 8, 72), ("mini", 6, 2, 16)],
+)
+def test_deck_and_action_counts(name: str, cards: int, wilds: int, actions: int) -> None:
+    rules = Rules.preset(name)
+    assert rules.n_cards == len(rules.deck) == cards
+    assert sum(card[0] == "W" for card in rules.deck) == wilds
+    assert len(catalogue(rules)) == actions
+
+
+def test_pocket_deck_card_by_card() -> None:
+    coloured = [c + s for c in "RBGY" for s in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "+1", "S", "V"]]
+    assert Counter(Rules.preset("pocket").deck) == Counter([*coloured, "W", "W", "WD", "W+2"])
+
+
+def test_classic_deck_card_by_card() -> None:
+    twice = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "+2", "S", "V"]
+    coloured = [c + s for c in "RBGY" for s in ["0", *twice, *twice]]
+    assert Counter(Rules.preset("classic").deck) == Counter([*coloured, *["W", "W+4"] * 4])
+
+
+def test_points() -> None:
+    points = {k.name: k.points for k in Rules.preset("pocket").kinds}
+    points |= {k.name: k.points for k in Rules.preset("classic").kinds}
+    assert points["G7"] == 7 and points["Y0"] == 0
+    assert {points[c + s] for c in COLORS for s in ("S", "V", "+1", "+2")} == {20}
+    assert {points[w] for w in ("W", "WD", "W+2", "W+4")} == {50}
+
+
+def test_pocket_action_names() -> None:
+    cat = catalogue(Rules())
+    assert len(set(cat.names)) == len(cat)
+    assert {a.name for a in cat.actions if a.move != Move.PLAY and a.move != Move.GIVE} == {
+        "draw", "keep", "challenge", "accept", "say uno", "stay silent", "catch", "let go",
+        "name R", "name B", "name G", "name Y",
+    }  # fmt: skip
+    assert sum(a.move == Move.GIVE for a in cat.actions) == 51
+    assert {"play R5", "play W:B", "play WD:Y", "play W+2:R", "give W", "give G+1"} <= set(cat.names)
+    assert [cat.id(name) for name in cat.names] == list(range(len(cat)))
+
+
+def test_give_only_where_there_is_a_wild_dip() -> None:
+    assert not any(a.move == Move.GIVE for a in catalogue(Rules.preset("classic")).actions)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_dict_round_trip(name: str) -> None:
+    rules = Rules.preset(name)
+    again = Rules.from_dict(json.loads(json.dumps(rules.to_dict())))
+    assert again == rules and hash(again) == hash(rules)
+    assert set(rules.to_dict()) == {
+        "name", "colors", "symbols", "wild_copies", "hand_size", "max_players", "match_goal",
+        "opening_wild", "two_player_reverse", "draw_until_playable", "draw_limit",
+        "wild_draw_four", "challenge_condition", "uno_call",
+    }  # fmt: skip
+
+
+def test_rules_are_immutable_and_copyable() -> None:
+    rules = Rules.preset("classic")
+    with pytest.raises(AttributeError):
+        rules.hand_size = 3  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        rules.symbols["1"] = 3  # type: ignore[index]
+    assert pickle.loads(pickle.dumps(rules)) == copy.deepcopy(rules) == rules
+    assert replace(rules, hand_size=3) == Rules.preset("classic", hand_size=3)
+
+
+def test_order_of_symbols_does_not_matter() -> None:
+    rules = Rules.preset("custom", symbols={"V": 1, "2": 2, "1": 2})
+    assert rules == Rules.preset("custom", symbols={"1": 2, "2": 2, "V": 1, "3": 0})
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"colors": 5}, ["colors", "5", "1 to 4"]),
+        ({"colors": True}, ["colors", "True"]),
+        ({"symbols": {"17": 1}}, ["symbols", "17"]),
+        ({"symbols": {"1": -1}}, ["symbols", "'1'", "-1"]),
+        ({"symbols": {}}, ["symbols"]),
+        ({"symbols": {"1": 40}}, ["164", "128"]),
+        ({"wild_copies": {"W+3": 1}}, ["wild_copies", "W+3"]),
+        ({"wild_copies": ["W"]}, ["wild_copies"]),
+        ({"hand_size": 0}, ["hand_size", "0"]),
+        ({"hand_size": 26}, ["hand_size", "26", "52", "48"]),
+        ({"max_players": 11}, ["max_players", "11", "2 to 10"]),
+        ({"match_goal": 0}, ["match_goal"]),
+        ({"draw_limit": 0}, ["draw_limit"]),
+        ({"draw_until_playable": 1}, ["draw_until_playable"]),
+        ({"opening_wild": "reshuffle"}, ["opening_wild", "put_back"]),
+        ({"two_player_reverse": "x"}, ["two_player_reverse", "literal"]),
+        ({"wild_draw_four": "x"}, ["wild_draw_four", "enforced"]),
+        ({"challenge_condition": "x"}, ["challenge_condition", "any_playable"]),
+        ({"uno_call": "x"}, ["uno_call", "explicit"]),
+        ({"stacking": True}, ["stacking"]),
+    ],
+    ids=str,
+)
+def test_bad_fields_are_named(changed: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(RulesError) as error:
+        Rules.preset("pocket", **changed)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_unknown_preset() -> None:
+    with pytest.raises(RulesError, match="'pocket52'.*'pocket'"):
+        Rules.preset("pocket52")
+    with pytest.raises(RulesError, match="expected Rules or one of"):
+        Rules.of(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("players", [1, 6, 2.0, "2", True, None])
+def test_number_of_players(players: Any) -> None:
+    with pytest.raises(RulesError, match="num_players"):
+        Rules().check_players(players)
+
+
+def test_deck_must_cover_the_hands_of_that_many_players() -> None:
+    rules = Rules.preset("pocket", hand_size=12)
+    assert rules.check_players(4) == 4
+    with pytest.raises(RulesError, match="hand_size 12 for 5 players deals 60"):
+        rules.check_players(5)
+
+
+def test_record_fields_unknown_or_missing() -> None:
+    fields = Rules().to_dict()
+    assert Rules.from_dict({**fields, "stacking": False, "jump_in": None}) == Rules()
+    with pytest.raises(RulesError, match="'stacking'"):
+        Rules.from_dict({**fields, "stacking": "any"})
+    del fields["uno_call"]
+    with pytest.raises(RulesError, match="'uno_call' is missing"):
+        Rules.from_dict(fields)
+
+
+@pytest.mark.parametrize("rules", ODD_RULES.values(), ids=ODD_RULES.keys())
+def test_table_agrees_with_names(rules: Rules) -> None:
+    table = rules.table[0]
+    for index, kind in enumerate(rules.kinds):
+        bit = 1 << index
+        assert bool(int(table["wild_kinds"]) & bit) == (kind.color is None)
+        assert bool(int(table["coloured_kinds"]) & bit) == (kind.color is not None)
+        for color in range(rules.colors):
+            assert bool(int(table["color_kinds"][color]) & bit) == (kind.color == color)
+        for other, twin in enumerate(rules.kinds):
+            same = kind.color is not None and twin.color is not None and kind.symbol == twin.symbol
+            assert bool(int(table["symbol_kinds"][index]) >> other & 1) == same
+        first = int(table["first_card"][index])
+        cards = table["card_kind"][first : first + kind.copies]
+        assert len(cards) == kind.copies and (cards == index).all()
