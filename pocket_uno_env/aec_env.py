@@ -240,6 +240,7 @@ class raw_env(AECEnv):  # noqa: N801 - the name that PettingZoo's environments s
         """
         if agent == self._turn and not self.terminations.get(agent, True):
             return {"observation": self._observation.copy(), "action_mask": self._mask.copy()}
+        self._check_reset()
         observation = np.empty_like(self._observation)
         observe_row(self._table, self.rows, self._seats[agent], observation)
         return {"observation": observation, "action_mask": self._no_mask.copy()}
@@ -250,6 +251,7 @@ class raw_env(AECEnv):  # noqa: N801 - the name that PettingZoo's environments s
         Per seat its hand, then draw pile, discard pile, the next card of the draw pile, the card
         just drawn (per kind), then what lies open, from seat 0 (`describe`, from ``top`` on).
         """
+        self._check_reset()
         state = np.empty(self.state_space.shape or (), np.float32)
         state_row(self._table, self.rows, state)
         return state

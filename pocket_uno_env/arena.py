@@ -8,7 +8,7 @@ all rotations of one deal, which is the independent sample of the statistics.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +83,13 @@ class Games:
         places = self._places(agent)
         shares = np.isin(self.winner, places) / len(places)
         shares[self.winner < 0] = 1 / len(self.lineup)
-        return shares.mean(axis=1)
+        return np.asarray(shares.mean(axis=1))
 
     def mean_points(self, agent: int) -> np.ndarray:
         """The points per round that `agent` scored in each block: float64, shape ``(deals,)``."""
         places = self._places(agent)
         scored = np.where(np.isin(self.winner, places), self.points, 0)
-        return scored.mean(axis=1) / len(places)
+        return np.asarray(scored.mean(axis=1) / len(places))
 
     def count(self, end: End) -> int:
         """How many rounds ended so."""
@@ -202,8 +202,7 @@ def play(
 
 def _play_line_up(table: _Table, deals: int, chunk_deals: int) -> Games:
     chunks = [
-        table.play(first, min(chunk_deals, deals - first))
-        for first in range(0, deals, chunk_deals)
+        table.play(first, min(chunk_deals, deals - first)) for first in range(0, deals, chunk_deals)
     ]
     winner, points, end, decisions = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
     return Games(table.lineup, table.names, winner, points, end, decisions)
@@ -236,19 +235,8 @@ class _Table:
         place = (np.arange(n)[None, :] - rotation[:, None]) % n
         seated = np.array(self.lineup)[place]
         taken = self._run(rows, seated)
-        if self.on_record is not None:
-            for game, actions in enumerate(self._actions(rows, taken)):
-                self.on_record(
-                    from_actions(
-                        self.rules,
-                        n,
-                        int(row_seed(np.uint64(self.seed), np.uint64(first + game // n))),
-                        actions,
-                        [self.agents[number].name for number in seated[game]],
-                        self.seed,
-                        bool(rows["end"][game] == End.TRUNCATED),
-                    )
-                )
+        if taken is not None:
+            self._record(first, rows, seated, taken)
         won = rows["end"] == End.OUT
         seat = np.where(won, rows["winner"], 0).astype(np.int64)
         winner = np.where(won, (seat - rotation) % n, -1).astype(np.int8)
@@ -292,9 +280,7 @@ class _Table:
         for asked in np.unique(number):
             index = running[number == asked]
             agent = self.agents[asked]
-            actions = as_actions(
-                agent, agent.act_rows(self.rules, rows, index.copy()), len(index)
-            )
+            actions = as_actions(agent, agent.act_rows(self.rules, rows, index.copy()), len(index))
             wrong = first_illegal(self.rules.table, rows, index, actions)
             if wrong >= 0:
                 raise illegal_action(agent, self.rules, rows, index[wrong], actions[wrong])
@@ -302,16 +288,27 @@ class _Table:
                 taken[index, rows["decisions"][index]] = actions
             step_rows(self.rules.table, rows, index, actions, self.max_cycles)
 
-    def _actions(self, rows: Any, taken: np.ndarray | None) -> Iterator[list[int]]:
-        assert taken is not None
-        for game, decisions in enumerate(rows["decisions"]):
-            yield taken[game, :decisions].tolist()
+    def _record(self, first: int, rows: Any, seated: np.ndarray, taken: np.ndarray) -> None:
+        """Hand on the record of every row, made anew from its seed and its actions."""
+        assert self.on_record is not None
+        n = len(self.lineup)
+        for game, numbers in enumerate(seated):
+            deal_seed = row_seed(np.uint64(self.seed), np.uint64(first + game // n))
+            self.on_record(
+                from_actions(
+                    self.rules,
+                    n,
+                    int(deal_seed),
+                    taken[game, : rows["decisions"][game]].tolist(),
+                    [self.agents[number].name for number in numbers],
+                    self.seed,
+                    bool(rows["end"][game] == End.TRUNCATED),
+                )
+            )
 
 
 @kernel
-def advance(
-    rules: Any, rows: Any, index: Any, policies: Any, max_cycles: Any, taken: Any
-) -> None:
+def advance(rules: Any, rows: Any, index: Any, policies: Any, max_cycles: Any, taken: Any) -> None:
     """Let compiled policies act in ``rows[index]`` until another agent is to act or it is over.
 
     Parameters

@@ -2,14 +2,15 @@
 
 Numba looks only at a function's own file to decide whether its cached code is current, but
 compiled code holds copies of the constants and helpers it uses from other files. So the cache
-lies in a folder named after a hash of all sources of this package: an edit anywhere starts
-afresh.
+lies in a folder named after a hash of all sources that kernels are made of: an edit in any of them
+starts afresh.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -24,9 +25,24 @@ JIT = not config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where kernels run as plain Python."""
 
 
+def _core_sources() -> list[Path]:
+    """The modules with kernels, and those that they import, directly or not."""
+    paths = {path.stem: path for path in Path(__file__).parent.glob("*.py")}
+    imports = {
+        name: set(re.findall(r"^\s*from \.(\w+) import", path.read_text("utf-8"), re.MULTILINE))
+        for name, path in paths.items()
+    }
+    core: set[str] = set()
+    found = {name for name, imported in imports.items() if "kernel" in imported}
+    while found - core:
+        core |= found
+        found = set().union(*(imports[name] for name in core)) & set(paths)
+    return [paths[name] for name in sorted(core)]
+
+
 def _sources_hash() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in _core_sources():
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

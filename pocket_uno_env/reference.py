@@ -101,15 +101,18 @@ def preset(name: str, **changed: Any) -> dict[str, Any]:
     return copy.deepcopy({**PRESETS[name], **changed})
 
 
+def deck_counts(rules: dict[str, Any]) -> Counter[str]:
+    """Return how many there are of each card, coloured ones first (docs/rules.md, section 1)."""
+    counts: Counter[str] = Counter()
+    for color in COLORS[: rules["colors"]]:
+        counts.update({color + symbol: copies for symbol, copies in rules["symbols"].items()})
+    counts.update(rules["wild_copies"])
+    return +counts  # without the kinds of no copy
+
+
 def deck_of(rules: dict[str, Any]) -> list[str]:
     """Return all cards of the deck, coloured ones first (docs/rules.md, section 1)."""
-    colored = [
-        color + symbol
-        for color in COLORS[: rules["colors"]]
-        for symbol, copies in rules["symbols"].items()
-        for _ in range(copies)
-    ]
-    return colored + [card for card, copies in rules["wild_copies"].items() for _ in range(copies)]
+    return list(deck_counts(rules).elements())
 
 
 def deal(
@@ -622,7 +625,7 @@ def _check_deal(entry: dict[str, Any], rules: dict[str, Any], players: int, wher
     _need(_are_cards(pile), f"{where}: pile must be a list of cards")
     _need(_are_cards(turned_back), f"{where}: turned_back must be a list of cards")
     dealt = Counter([card for hand in hands for card in hand] + [opening, *pile])
-    deck = Counter(deck_of(rules))
+    deck = deck_counts(rules)
     _need(
         dealt == deck,
         f"{where}: the deal is not the deck: {dict(deck - dealt)} are missing, "

@@ -108,9 +108,9 @@ def table(report: dict[str, Any]) -> Table:
     made = Table(
         title=f"{report['rules']['name']}, {n} players, {report['deals']:,} deals in all "
         f"{n} seat rotations",
-        caption=f"Win rate with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. The "
-        "deal is the sample; a round without a winner (blocked, truncated) counts "
-        f"1/{n}. Points: scored per round.",
+        caption=f"Win rate with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. "
+        f"The deal is the sample; a round without a winner (blocked, truncated) counts 1/{n}. "
+        "Points: scored per round.",
         caption_justify="left",
         title_justify="left",
     )
@@ -161,10 +161,10 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
     part = place if special else place.with_name(place.name + ".part")
     if place.is_dir():
         raise ReportError(f"cannot write {path}: it is a folder")
+    if not place.parent.is_dir():
+        raise ReportError(f"cannot write {path}: there is no folder {path.parent}")
     try:
         file = part.open("w", encoding="utf-8")
-    except FileNotFoundError:
-        raise ReportError(f"cannot write {path}: there is no folder {path.parent}") from None
     except OSError as error:
         raise ReportError(f"cannot write {path}: {error.strerror}") from error
     try:

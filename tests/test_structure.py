@@ -1,0 +1,100 @@
+"""The house keeps its order: light core, one direction of imports, a cache that cannot go stale."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pocket_uno_env
+
+PACKAGE = Path(pocket_uno_env.__file__).parent
+ROOT = PACKAGE.parent
+# Ground floor first: each imports only what stands above it.
+ROOMS = [
+    "kernel", "bits", "cards", "rng", "rules", "actions", "state", "piles", "deal", "engine",
+    "information", "observation", "payoff", "scripted", "batch", "snapshot", "record", "render",
+    "aec_env", "pocket_uno_v0",
+]  # fmt: skip
+CORE = ROOMS[: ROOMS.index("render")]
+HEAVY = {"gymnasium", "pettingzoo", "torch", "stable_baselines3", "sb3_contrib", "scipy", "rich"}
+
+
+def imports(module: str) -> tuple[set[str], set[str]]:
+    """What a module imports at its top level: rooms of the package, and foreign packages."""
+    rooms, foreign = set(), set()
+    for node in ast.parse((PACKAGE / f"{module}.py").read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            rooms |= {node.module} if node.module else {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            foreign.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Import):
+            foreign |= {alias.name.split(".")[0] for alias in node.names}
+    return rooms, foreign
+
+
+@pytest.mark.parametrize("module", ROOMS)
+def test_rooms_import_only_what_stands_below(module: str) -> None:
+    rooms, _ = imports(module)
+    below = set(ROOMS[: ROOMS.index(module)]) | ({"heuristics"} if module == "scripted" else set())
+    assert rooms <= below, f"{module} imports {rooms - below}"
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_the_core_is_light(module: str) -> None:
+    _, foreign = imports(module)
+    assert not foreign & HEAVY
+    assert foreign - set(sys.stdlib_module_names) <= {"numpy", "numba"}
+
+
+def test_the_reference_imports_nothing_of_the_engine() -> None:
+    rooms, foreign = imports("reference")
+    assert not rooms and foreign <= set(sys.stdlib_module_names)
+
+
+def run(code: str, **environment: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded = run(
+        "import sys, pocket_uno_env, pocket_uno_env.agents as a; from pocket_uno_env import "
+        "pocket_uno_v0; a.load('greedy'); print(*sys.modules)"
+    ).split()
+    assert not {"torch", "stable_baselines3", "scipy", "rich", "matplotlib"} & set(loaded)
+
+
+def test_an_edit_in_any_core_file_starts_a_fresh_cache(tmp_path: Path) -> None:
+    copy = tmp_path / "pocket_uno_env"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.meta_path[:] = "
+        "[f for f in sys.meta_path if 'editable' not in repr(f).lower()];"
+        "import pocket_uno_env.kernel as k; print(k.__file__, k.CACHE_DIR)"
+    )
+    file, before = run(code).split()
+    assert file == str(copy / "kernel.py") and before.startswith(str(copy))
+    for name in ("cards.py", "engine.py", "payoff.py", "actions.py"):
+        with (copy / name).open("a") as source:
+            source.write("\n# edited\n")
+        _, after = run(code).split()
+        assert after != before
+        before = after
+
+
+@pytest.mark.parametrize("file", sorted(p.name for p in PACKAGE.glob("*.py")))
+def test_every_module_says_what_it_is(file: str) -> None:
+    assert ast.get_docstring(ast.parse((PACKAGE / file).read_text()))
