@@ -45,8 +45,8 @@ class Transcript:
         rows[:] = self.before
         table = rules.table[0]
         names = catalogue(rules).names
-        log = _Log(rules)
-        dealt = _deal(rules, rows, self.dealer, self.deck, log)
+        log = Log(rules)
+        dealt = deal_entry(rules, rows, self.dealer, self.deck, log)
         for action in self.actions:
             seat = int(rows["to_act"][0])
             apply(table, rows[0], action, None, log.clear())
@@ -90,7 +90,7 @@ def from_actions(
     return game_record(rules, players, seed, False, [transcript])
 
 
-class _Log:
+class Log:
     """The engine's log of random outcomes, read back as the events of a record."""
 
     def __init__(self, rules: Rules) -> None:
@@ -126,8 +126,8 @@ class _Log:
         return events
 
 
-def _deal(
-    rules: Rules, rows: Any, dealer: int, deck: np.ndarray | None, log: _Log
+def deal_entry(
+    rules: Rules, rows: Any, dealer: int, deck: np.ndarray | None, log: Log
 ) -> dict[str, Any]:
     """Deal a round; the first half of its entry in a record, opening draws as events."""
     deal_round(rules.table[0], rows[0], dealer, deck, log.clear())
@@ -204,11 +204,11 @@ def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
 def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> None:
     seats = int(rows["num_players"][0])
     deck = _dealt_deck(rules, seats, entry, where)
-    log = _Log(rules)
+    log = Log(rules)
     dealer = entry["dealer"]
     if rows["dealer"][0] != NO_SEAT and dealer != (rows["dealer"][0] + 1) % seats:
         raise RecordError(f"{where}: the deal passes to the left, but the dealer is {dealer}")
-    expected = _deal(rules, rows, dealer, deck, log)["events"]
+    expected = deal_entry(rules, rows, dealer, deck, log)["events"]
     events = entry["events"]
     if events[: len(expected)] != expected:
         raise RecordError(f"{where}: the opening card makes {expected}, not {events[:1]}")
