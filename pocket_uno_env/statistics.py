@@ -32,25 +32,35 @@ def rate_estimate(blocks: np.ndarray, confidence: float = CONFIDENCE) -> Estimat
 
     Notes
     -----
-    With t the quantile of Student's distribution, t**2 / 2 blocks of value 0 and as many of value
-    1 are added, and the interval is the usual one of that larger sample, cut to [0, 1]. For many
-    blocks this is Student's interval; for few, or for rates near 0 or 1, it keeps its coverage
-    where Student's collapses. It always holds the mean and never has zero width: 1,000 blocks
-    that are all alike still leave room for a rare one that is not. So an agent against itself,
-    which wins exactly half of every two-player block, is reported with some tenths of a percent
-    to either side, although there we know better.
+    Wilson's interval for as many independent trials as would be worth the same: with the mean m
+    and the variance v of the blocks, ``b * m * (1 - m) / v`` of them. So that a few blocks that
+    happen to be alike are not taken for certainty, m and v are those of a larger sample here, to
+    which t**2 / 2 blocks of value 0 and as many of value 1 are added (t: the quantile of Student's
+    distribution).
 
-    Source: A. Agresti, B. Coull, "Approximate is better than 'exact' for interval estimation of
-    binomial proportions", The American Statistician 52, 1998, with blocks in place of trials.
+    For many blocks this is Student's interval. It holds the mean, lies in [0, 1], keeps its
+    coverage near 0 and 1 and for agents that hardly differ, and never has zero width: 1,000 blocks
+    that are all alike leave room for a rare one that is not. So an agent against itself, which
+    wins exactly its share of every block, is reported with a few tenths of a percent to either
+    side, although there we know better.
+
+    Sources: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+    JASA 22, 1927, for the interval; A. Agresti, B. Coull, "Approximate is better than 'exact' for
+    interval estimation of binomial proportions", The American Statistician 52, 1998, for what is
+    added.
     """
     count = len(blocks)
-    t = _student_quantile(count, confidence)
-    half = t * t / 2
-    size = count + 2 * half
-    center = float(blocks.sum() + half) / size
-    squares = float(((blocks - center) ** 2).sum()) + half * (center**2 + (1 - center) ** 2)
-    width = t * math.sqrt(squares) / size
-    return Estimate(float(blocks.mean()), max(center - width, 0.0), min(center + width, 1.0))
+    mean = float(blocks.mean())
+    square = _student_quantile(count, confidence) ** 2
+    size = count + square
+    center = (count * mean + square / 2) / size
+    squares = float(((blocks - center) ** 2).sum()) + square / 2 * (center**2 + (1 - center) ** 2)
+    trials = count * center * (1 - center) / (squares / size)
+    middle = (mean + square / (2 * trials)) / (1 + square / trials)
+    width = math.sqrt(square * (mean * (1 - mean) + square / (4 * trials)) / trials)
+    width /= 1 + square / trials
+    # Rounding may leave a bound that should be 0, 1 or the mean a hair off.
+    return Estimate(mean, max(min(middle - width, mean), 0.0), min(max(middle + width, mean), 1.0))
 
 
 def mean_estimate(blocks: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:

@@ -1,0 +1,10 @@
+"""Agents: one small protocol, a registry of names, scripted policies and trained models.
+
+In a clone this package stands at the top as ``agents/``; it is installed, and imported, as
+``pocket_uno_env.agents``. Loading scripted agents needs no PyTorch.
+"""
+
+from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent
+from pocket_uno_env.agents.registry import describe, load, names, register
+
+__all__ = ["Agent", "AgentError", "ObservationAgent", "describe", "load", "names", "register"]

@@ -1,0 +1,181 @@
+"""Agents by name: ``load("greedy")``, ``load("ppo:runs/x")``, ``load("runs/x")``.
+
+A text that names an agent is a registered name, with an argument after a colon where the agent
+takes one, or the path of a trained run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pocket_uno_env import scripted
+from pocket_uno_env.agents.protocol import Agent, AgentError
+from pocket_uno_env.agents.scripted import ScriptedAgent, policy_name
+
+Make = Callable[[str], Agent]
+"""Makes an agent from what stands after the colon, ``""`` if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered name."""
+
+    make: Make
+    about: str
+    argument: str
+
+    @property
+    def needs_argument(self) -> bool:
+        """Whether the name alone is not enough."""
+        return bool(self.argument) and not self.argument.startswith("[")
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(name: str, about: str = "", argument: str = "") -> Callable[[Make], Make]:
+    """Register a function that makes an agent, as a decorator.
+
+    Parameters
+    ----------
+    name : str
+        Without a colon.
+    about : str
+        How the agent plays, in one line; without it the first line of the docstring.
+    argument : str
+        What stands after the colon: ``"DIR"``, in brackets if it may be left out, as in
+        ``"[playouts=N]"``; empty if the agent takes none. The function is called with what was
+        written there, or ``""``.
+
+    Raises
+    ------
+    AgentError
+        When the name is taken or holds a colon.
+
+    Examples
+    --------
+    >>> @register("first", "the first legal action")
+    ... def make_first(argument: str) -> Agent:
+    ...     return ObservationAgent("first", lambda observations, masks: masks.argmax(axis=1))
+    """
+    if not name or ":" in name:
+        raise AgentError(f"{name!r} cannot name an agent; expected a text without a colon")
+    if name in _ENTRIES:
+        raise AgentError(f"there is an agent {name!r} already")
+
+    def decorate(make: Make) -> Make:
+        text = about or (make.__doc__ or "").strip().split("\n")[0]
+        _ENTRIES[name] = Entry(make, text, argument)
+        return make
+
+    return decorate
+
+
+def names() -> list[str]:
+    """The names that `load` takes as they are, in the order of registration."""
+    return [name for name, entry in _ENTRIES.items() if not entry.needs_argument]
+
+
+def usages() -> list[str]:
+    """Every registered name as it is written, with its argument: ``"greedy"``, ``"ppo:DIR"``."""
+    return [usage(name) for name in _ENTRIES]
+
+
+def describe(name: str) -> str:
+    """How the agent of that name plays, in one line."""
+    return _entry(name, name).about
+
+
+def usage(name: str) -> str:
+    """How to write the name: ``"greedy"``, ``"ppo:DIR"``."""
+    entry = _entry(name, name)
+    if entry.needs_argument:
+        return f"{name}:{entry.argument}"
+    return f"{name}[:{entry.argument[1:]}" if entry.argument else name
+
+
+def load(spec: str) -> Agent:
+    """The agent that `spec` names.
+
+    Parameters
+    ----------
+    spec : str
+        One of `names`, such as ``"greedy"``; a name with an argument, such as ``"ppo:runs/x"``;
+        or the path of a trained run's folder or of its ``model.safetensors``.
+
+    Returns
+    -------
+    Agent
+        A new one, whose ``name`` is `spec`.
+
+    Raises
+    ------
+    AgentError
+        When there is no such agent, with those that come near, or it cannot be loaded.
+    """
+    name, _, argument = spec.partition(":")
+    if spec and name not in _ENTRIES and Path(spec).exists():
+        name, argument = "ppo", spec
+    entry = _entry(name, spec)
+    if (argument and not entry.argument) or (entry.needs_argument and not argument):
+        raise AgentError(f"agent {spec!r} should be written {usage(name)!r}")
+    agent = entry.make(argument)
+    agent.name = spec
+    return agent
+
+
+def _entry(name: str, spec: str) -> Entry:
+    if name in _ENTRIES:
+        return _ENTRIES[name]
+    if "/" in spec or spec.endswith(".safetensors"):
+        raise AgentError(f"no agent {spec!r}: there is no such file or folder")
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), _ENTRIES)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+    raise AgentError(
+        f"no agent {spec!r}{hint} Known: {', '.join(usages())}, or the path of a trained run"
+    )
+
+
+def _register_scripted(policy: scripted.Policy) -> None:
+    kernel = getattr(scripted, f"{policy.name.lower()}_action", None)
+    about = (kernel.__doc__ or "").strip().split("\n")[0] if kernel else ""
+    register(policy_name(policy), about)(lambda argument: ScriptedAgent(policy))
+
+
+for _policy in scripted.Policy:
+    _register_scripted(_policy)
+
+
+@register("ppo", argument="DIR")
+def _trained(argument: str) -> Agent:
+    """A trained model: the folder of a run of train.py, or its model.safetensors."""
+    try:
+        # Here, because it needs more packages than all other agents do.
+        policy = importlib.import_module("pocket_uno_env.agents.policy")
+        agent: Agent = policy.load_policy(argument)
+    except ImportError as error:
+        raise AgentError(
+            f"agent {argument!r} is a trained model, which needs the extra 'train' "
+            f"(pip install -e '.[train]'): {error}"
+        ) from error
+    except (OSError, ValueError, KeyError) as error:
+        raise AgentError(f"cannot load the trained model {argument!r}: {error}") from error
+    return agent
+
+
+@register("import", argument="MODULE:NAME")
+def _imported(argument: str) -> Agent:
+    """Your own: an Agent, or a function without arguments that makes one, in a Python module."""
+    module, _, attribute = argument.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise AgentError(f"cannot import agent {argument!r}: {error}") from error
+    agent = found if isinstance(found, Agent) else found() if callable(found) else found
+    if not isinstance(agent, Agent):
+        raise AgentError(f"{argument!r} is {agent!r}; expected an Agent, or what makes one")
+    return agent

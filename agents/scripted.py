@@ -1,0 +1,31 @@
+"""The scripted policies as agents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pocket_uno_env import batch
+from pocket_uno_env.agents.protocol import Agent
+from pocket_uno_env.rules import Rules
+from pocket_uno_env.scripted import Policy
+
+
+class ScriptedAgent(Agent):
+    """A face of a compiled policy; its randomness comes from the row it acts in."""
+
+    policy: int
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = int(policy)
+        self.name = policy_name(policy)
+
+    def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `Agent.act_rows`."""
+        actions = np.zeros(len(index), np.int64)
+        batch.act_rows(rules.table, rows, index, self.policy, actions)
+        return actions
+
+
+def policy_name(policy: Policy) -> str:
+    """The name a policy is loaded by: lower case, with hyphens."""
+    return policy.name.lower().replace("_", "-")

@@ -1,0 +1,79 @@
+"""How far a long task is: a bar on a terminal, a plain line now and then anywhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+class Display(AbstractContextManager["Display"]):
+    """One task after the other, each with a name and a total; writes to standard error.
+
+    Parameters
+    ----------
+    every : float
+        Seconds between lines where standard error is not a terminal.
+    """
+
+    def __init__(self, every: float = 10.0) -> None:
+        self.every = every
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[figures]}"),
+            console=Console(stderr=True),
+            disable=not sys.stderr.isatty(),
+            refresh_per_second=4,
+        )
+        self._task = self._bar.add_task("", visible=False, figures="")
+        self._name, self._total, self._first = "", 1, 0
+        self._ended = False
+        self._began = self._shown = time.monotonic()
+
+    def __enter__(self) -> Display:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+    def begin(self, name: str, total: int, done: int = 0) -> None:
+        """Start on the next task, of which `done` is done already."""
+        self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=total, completed=done, figures="")
+        self._name, self._total, self._first = name, total, done
+        self._ended = False
+        self._began = self._shown = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def report(self, done: int, figures: Mapping[str, float]) -> None:
+        """So much is done; `figures` as in ``{"win_rate": 0.5}``."""
+        if self._bar.disable:
+            now = time.monotonic()
+            last = done >= self._total and not self._ended
+            if self._ended or (now - self._shown < self.every and not last):
+                return
+            self._shown, self._ended = now, last
+            rate = (done - self._first) / max(now - self._began, 1e-9)
+            left = max(self._total - done, 0) / max(rate, 1e-9)
+            self.say(
+                f"{self._name}: {min(done, self._total):,} of {self._total:,}, {rate:,.0f}/s, "
+                f"{left:.0f} s left{_text(figures, ', ')}"
+            )
+        else:
+            self._bar.update(self._task, completed=done, figures=_text(figures, ""))
+
+
+def _text(figures: Mapping[str, float], before: str) -> str:
+    parts = [f"{name.replace('_', ' ')} {value:.3g}" for name, value in figures.items()]
+    return before + ", ".join(parts) if parts else ""

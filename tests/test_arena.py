@@ -1,0 +1,285 @@
+"""Matched games: rotations, repeatability, records, and the figures made from them."""
+
+import numpy as np
+import pytest
+
+from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load, names
+from pocket_uno_env.arena import ArenaError, line_ups, play
+from pocket_uno_env.record import replay
+from pocket_uno_env.reference import check_record
+from pocket_uno_env.rules import Rules, RulesError
+from pocket_uno_env.state import End
+
+
+class Asked(Agent):
+    """A scripted agent that has to be asked like any other."""
+
+    def __init__(self, name):
+        self._agent = load(name)
+        self.name = name
+        self.asked = 0
+
+    def act_rows(self, rules, rows, index):
+        self.asked += len(index)
+        return self._agent.act_rows(rules, rows, index)
+
+
+def same(some, others):
+    fields = ("winner", "points", "end", "decisions")
+    return all(
+        one.lineup == other.lineup
+        and all(np.array_equal(getattr(one, f), getattr(other, f)) for f in fields)
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def recorded(rules, seats, agents, deals, seed=5, **options):
+    records = []
+    games = play(rules, seats, agents, deals, seed, on_record=records.append, **options)
+    return games, records
+
+
+@pytest.mark.parametrize(
+    ("numbers", "seats", "expected"),
+    [
+        ([0, 1], 2, [(0, 1)]),
+        ([0, 0], 2, [(0, 0)]),
+        ([0], 2, [(0, 0)]),
+        ([0], 3, [(0, 0, 0)]),
+        ([0, 1, 2], 2, [(0, 1), (0, 2), (1, 2)]),
+        ([0, 1, 2], 3, [(0, 1, 2)]),
+        ([0, 1, 1], 3, [(0, 1, 1)]),
+        ([0, 1], 4, [(0, 1, 1, 1), (1, 0, 0, 0)]),
+        ([0, 0], 3, [(0, 0, 0)]),
+    ],
+)
+def test_line_ups(numbers, seats, expected):
+    assert line_ups(numbers, seats) == expected
+
+
+def test_more_agents_than_seats_meet_in_ordered_pairs():
+    tables = line_ups(range(4), 3)
+    assert len(tables) == len(set(tables)) == 4 * 3
+    assert all(
+        one != other and table[1:] == (other, other)
+        for table in tables
+        for one, other in [table[:2]]
+    )
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4, 5])
+def test_each_deal_is_played_in_all_rotations(seats):
+    agents = [load("greedy"), load("random"), *(Asked("greedy") for _ in range(seats - 2))]
+    for number, agent in enumerate(agents):
+        agent.name = f"agent {number}"
+    games, records = recorded("pocket", seats, agents, 4)
+    assert len(games) == 1
+    assert len(records) == 4 * seats
+    deals = [records[first : first + seats] for first in range(0, len(records), seats)]
+    for deal in deals:
+        rounds = [record["rounds"][0] for record in deal]
+        for field in ("dealer", "hands", "opening", "pile", "turned_back"):
+            assert all(entry[field] == rounds[0][field] for entry in rounds)
+        places = [record["players"].index("agent 0") for record in deal]
+        assert places == list(range(seats))
+        for record in deal:
+            turned = record["players"].index("agent 0")
+            clockwise = record["players"][turned:] + record["players"][:turned]
+            assert clockwise == [f"agent {number}" for number in range(seats)]
+    assert deals[0][0]["rounds"][0]["hands"] != deals[1][0]["rounds"][0]["hands"]
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_results_depend_on_neither_chunk_size_nor_number_of_deals(seats):
+    agents = [load("greedy"), Asked("random")]
+    games, records = recorded("pocket", seats, agents, 11, chunk_games=2048)
+    for chunk_games in (1, 7, 13):
+        others, other_records = recorded("pocket", seats, agents, 11, chunk_games=chunk_games)
+        assert same(games, others)
+        assert records == other_records
+    fewer = play("pocket", seats, agents, 4, 5)
+    for of, few in zip(games, fewer, strict=True):
+        assert np.array_equal(of.winner[:4], few.winner)
+        assert np.array_equal(of.decisions[:4], few.decisions)
+
+
+def test_another_seed_gives_other_deals():
+    agents = [load("greedy"), load("random")]
+    assert same(play("pocket", 2, agents, 20, 1), play("pocket", 2, agents, 20, 1))
+    assert not same(play("pocket", 2, agents, 20, 1), play("pocket", 2, agents, 20, 2))
+
+
+@pytest.mark.parametrize("rules", ["pocket", "classic", "mini"])
+def test_compiled_and_asked_agents_play_the_same_games(rules):
+    compiled = [load("greedy"), load("random")]
+    asked = [Asked("greedy"), Asked("random")]
+    seats = 2 if rules == "mini" else 3
+    expected = recorded(rules, seats, compiled, 6)
+    for agents in (asked, [compiled[0], asked[1]], [asked[0], compiled[1]]):
+        games, records = recorded(rules, seats, agents, 6)
+        assert same(games, expected[0])
+        assert records == expected[1]
+        assert same(play(rules, seats, agents, 6, 5), games)
+    assert sum(agent.asked for agent in asked) > 0
+
+
+@pytest.mark.parametrize("name", ["greedy", "random"])
+@pytest.mark.parametrize("seats", [2, 4])
+def test_an_agent_against_itself_wins_its_share_of_every_block(name, seats):
+    (games,) = play("pocket", seats, [load(name)], 50, 0)
+    assert games.lineup == (0,) * seats
+    assert games.win_rates(0) == pytest.approx(1 / seats, abs=1e-15)
+    # Two that play alike but are two: the same games in each rotation, so each wins each once.
+    twins = [load(name) for _ in range(seats)]
+    (games,) = play("pocket", seats, twins, 50, 0)
+    for number in range(seats):
+        assert games.win_rates(number) == pytest.approx(1 / seats, abs=1e-15)
+        wins = (games.winner == number).sum(axis=1)
+        assert (wins[games.end[:, 0] == End.OUT] == 1).all()
+
+
+@pytest.mark.parametrize("rules", ["pocket", "classic"])
+@pytest.mark.parametrize("seats", [2, 3, 5])
+def test_every_record_is_a_game_and_agrees_with_the_figures(rules, seats):
+    agents = [load("greedy"), load("random")]
+    deals = 5
+    games, records = recorded(rules, seats, agents, deals, lineups=line_ups([0, 1], seats))
+    assert len(records) == len(games) * deals * seats
+    place = 0
+    for of in games:
+        rates = {0: np.zeros(deals), 1: np.zeros(deals)}
+        points = {0: np.zeros(deals), 1: np.zeros(deals)}
+        for deal in range(deals):
+            for rotation in range(seats):
+                record = records[place]
+                place += 1
+                check_record(record)
+                replay(record)
+                result = record["rounds"][0]["result"]
+                assert End[result["end"].upper()] == of.end[deal, rotation]
+                for seat, name in enumerate(record["players"]):
+                    number = ["greedy", "random"].index(name)
+                    copies = of.lineup.count(number)
+                    won = 1 / seats if result["winner"] is None else result["winner"] == seat
+                    rates[number][deal] += won / copies / seats
+                    points[number][deal] += result["points"][seat] / copies / seats
+        for number in of.agents:
+            assert of.win_rates(number) == pytest.approx(rates[number])
+            assert of.mean_points(number) == pytest.approx(points[number])
+
+
+def test_long_games_are_recorded_whole():
+    (games,), records = recorded("pocket", 2, [load("random"), Asked("random")], 12)
+    assert games.decisions.max() > 600  # more than the first guess at the length, twice
+    for record, decisions in zip(records, games.decisions.ravel(), strict=True):
+        check_record(record)
+        acted = [
+            e for e in record["rounds"][0]["events"] if e[1] != "forced" and e[0] != "reshuffle"
+        ]
+        assert len(acted) == decisions
+
+
+@pytest.mark.parametrize("agent", [load, Asked])
+def test_a_capped_round_counts_a_share_for_everyone(agent):
+    (games,), records = recorded("pocket", 3, [agent("random")], 4, max_cycles=3)
+    assert (games.end == End.TRUNCATED).all()
+    assert (games.decisions == 3).all()
+    assert (games.winner == -1).all()
+    assert games.win_rates(0) == pytest.approx(1 / 3)
+    assert games.mean_points(0).tolist() == [0] * 4
+    assert games.count(End.TRUNCATED) == 12
+    for record in records:
+        check_record(record)
+        assert record["rounds"][0]["result"]["end"] == "truncated"
+
+
+def test_progress_counts_every_round_once():
+    finished = []
+    play(
+        "pocket",
+        3,
+        [load("greedy"), Asked("random")],
+        7,
+        0,
+        on_finished=finished.append,
+        chunk_games=6,
+    )
+    assert sum(finished) == 2 * 7 * 3
+    assert min(finished) > 0
+
+
+def test_records_name_players_by_seat_and_carry_the_seed():
+    _, records = recorded("pocket", 2, [load("greedy"), load("random")], 1, seed=2**64 - 1)
+    assert [record["players"] for record in records] == [["greedy", "random"], ["random", "greedy"]]
+    assert {record["seed"] for record in records} == {2**64 - 1}
+
+
+def test_an_illegal_action_stops_everything_with_its_name():
+    class Cheat(Agent):
+        name = "cheat"
+
+        def act_rows(self, rules, rows, index):
+            return np.full(len(index), len(rules.kinds))
+
+    with pytest.raises(AgentError, match=r"'cheat' chose action \d+ \(play .*legal: "):
+        play("pocket", 2, [Cheat(), load("greedy")], 200, 0)
+
+    class Short(Cheat):
+        def act_rows(self, rules, rows, index):
+            return np.zeros(1, np.int64)
+
+    with pytest.raises(AgentError, match="asked for"):
+        play("pocket", 2, [Short(), load("greedy")], 20, 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "changed"),
+    [
+        (ArenaError, {"deals": 0}),
+        (ArenaError, {"seed": -1}),
+        (ArenaError, {"seed": 2**64}),
+        (ArenaError, {"max_cycles": 0}),
+        (ArenaError, {"agents": []}),
+        (ArenaError, {"lineups": [(0, 2)]}),
+        (ArenaError, {"lineups": [(0,)]}),
+        (RulesError, {"num_players": 6}),
+        (RulesError, {"num_players": 1}),
+        (RulesError, {"rules": "uno"}),
+    ],
+)
+def test_arguments_are_checked_at_the_door(error, changed):
+    class Untouched(Agent):
+        name = "untouched"
+
+        def act_rows(self, rules, rows, index):
+            raise AssertionError("played before the arguments were checked")
+
+    arguments = {
+        "rules": "pocket",
+        "num_players": 2,
+        "agents": [Untouched(), Untouched()],
+        "deals": 1,
+        "seed": 0,
+    }
+    with pytest.raises(error):
+        play(**{**arguments, **changed})
+
+
+def test_an_agent_may_refuse_a_game():
+    class TwoPlayers(ObservationAgent):
+        def check(self, rules, num_players):
+            if num_players != 2:
+                raise AgentError("made for two")
+
+    picky = TwoPlayers("picky", lambda observations, masks: masks.argmax(axis=1))
+    play("pocket", 2, [picky], 1, 0)
+    with pytest.raises(AgentError, match="made for two"):
+        play("pocket", 3, [picky], 1, 0)
+
+
+def test_rules_may_be_changed():
+    rules = Rules.preset("pocket", uno_call="automatic", draw_until_playable=True)
+    _, records = recorded(rules, 3, [load(name) for name in names()[:2]], 3)
+    for record in records:
+        check_record(record)
+        assert record["rules"] == rules.to_dict()
