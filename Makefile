@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format soak clean
+.PHONY: help setup train test lint types format docs soak clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -50,6 +50,9 @@ types: $(STAMP) ## Check types
 format: $(STAMP) ## Sort imports, apply safe fixes, format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(STAMP) ## Write the generated parts of README.md
+	$(BIN)/python docs/generate.py
 
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)

@@ -65,7 +65,7 @@ def env(**kwargs: Any) -> AECEnv:
     return wrappers.OrderEnforcingWrapper(wrapped)
 
 
-class raw_env(AECEnv):  # noqa: N801 - the name that PettingZoo's environments share
+class raw_env(AECEnv):
     """UNO as an agent-environment cycle; illegal actions raise and change nothing.
 
     Parameters
@@ -94,7 +94,7 @@ class raw_env(AECEnv):  # noqa: N801 - the name that PettingZoo's environments s
         For an argument that makes no game, naming it and what was expected.
     """
 
-    metadata = {  # noqa: RUF012 - PettingZoo reads a plain class attribute
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads a plain class attribute
         "name": "pocket_uno_v0",
         "render_modes": ["ansi", "human"],
         "is_parallelizable": False,
@@ -118,7 +118,9 @@ class raw_env(AECEnv):  # noqa: N801 - the name that PettingZoo's environments s
         self.reward = _one_of("reward", reward, tuple(REWARDS))
         self.max_cycles = _positive("max_cycles", max_cycles)
         self.max_rounds = _positive("max_rounds", max_rounds)
-        self.render_mode = _one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        self.render_mode = _one_of(
+            "render_mode", render_mode, (None, *self.metadata["render_modes"])
+        )
 
         self.possible_agents = [f"player_{seat}" for seat in range(self.num_players)]
         self.agents: list[str] = []

@@ -12,15 +12,14 @@ from .actions import Move
 from .bits import EMPTY, bit
 from .kernel import kernel
 from .piles import (
+    Note,
     discard,
     draw_card,
     forced_draw,
-   
     leave_hand,
     note,
     seat_after,
     top_kind,
-    Note,
 )
 from .rules import NO_COLOR
 from .state import NO_CARD, NO_SEAT, Effect, End, Phase

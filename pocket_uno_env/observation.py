@@ -7,10 +7,10 @@ encoders fill it, and a test holds each encoder to its block's length.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -245,29 +245,30 @@ def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
     phases = ", ".join(phase.name.lower() for phase in Phase if phase != Phase.OVER)
     blocks = [
         ("hand", kinds, "own cards, per kind: held / copies"),
-        ("discards", kinds, "discard pile, top card included, per kind: share of the copies"),
-        ("known", others * kinds, "cards known for certain in each other hand, per seat and kind"),
-        ("shown", others * kinds, "own cards that each other seat knows, per seat and kind"),
-        ("drawn", kinds, "the card just drawn that may be played, one-hot"),
-        ("top", faces, "symbol or wild on top, one-hot (a coloured card has the active colour)"),
-        ("active_color", colors, "the colour to match, one-hot; none before it is named"),
-        ("top_before", faces, "uno, catch, challenge: the top before the play in question"),
-        ("color_before", colors, "uno, catch, challenge: the colour before that play"),
-        ("phase", int(Phase.OVER), f"one-hot: {phases}"),
-        ("to_act", num_players, "the seat to act, one-hot"),
-        ("actor", num_players, "uno, catch, challenge: the seat whose play is in question"),
-        ("dealer", num_players, "the dealer, one-hot"),
+        ("discards", kinds, "discard pile, per kind: there / copies"),
+        ("known", others * kinds, "known cards of each other hand, per seat and kind"),
+        ("shown", others * kinds, "own cards each other seat knows, per seat and kind"),
+        ("drawn", kinds, "the card just drawn that may be played"),
+        ("top", faces, "symbol or wild on top"),
+        ("active_color", colors, "the colour to match; zeros before it is named"),
+        ("top_before", faces, "* the top before the play in question"),
+        ("color_before", colors, "* the active colour before that play"),
+        ("phase", int(Phase.OVER), phases),
+        ("to_act", num_players, "the seat to act"),
+        ("actor", num_players, "* the seat whose play is in question"),
+        ("dealer", num_players, "the dealer"),
         (
             "hand_sizes",
             num_players * (1 + SIZE_BINS),
-            f"per seat: cards / deck, then one-hot 1 to {SIZE_BINS} (or more)",
+            f"per seat: cards / deck; is it 1, 2, ... {SIZE_BINS} or more",
         ),
-        ("table", 4, "clockwise, draw pile / deck, discard pile / deck, dry passes / players"),
+        ("table", 4, "clockwise; draw, discard pile / deck; passes / seats"),
         ("scores", num_players, "per seat: match points / goal, at most 1"),
         (
             "off_color",
             num_players * colors,
-            "per seat and colour: share of the hand that, by what all saw, is not of it",
+            "per seat and colour: share of the hand not of it, by\n"
+            "what all saw (it drew, or was innocent)",
         ),
     ]
     result, start = [], 0
@@ -298,9 +299,14 @@ def describe(rules: str | Rules = "pocket", num_players: int = 2) -> str:
     ]
     for block in blocks:
         place = f"{block.start}:{block.start + block.length}"
-        lines.append(f"  {place:>9}  {block.name:<12}  {block.meaning}")
-    lines.append(f"  kinds: {' '.join(kind.name for kind in made.kinds)}")
-    lines.append(f"  faces: {' '.join(made.faces)}")
+        first, *more = block.meaning.split("\n")
+        lines.append(f"  {place:>9}  {block.name:<12}  {first}")
+        lines += [" " * 27 + line for line in more]
+    lines.append("Seats count from the observer to the left; the observer is the first.")
+    lines.append("* while a play is in question (phases uno, catch, challenge), else zeros")
+    for title, names in (("kinds", [kind.name for kind in made.kinds]), ("faces", made.faces)):
+        text = f"{title}: {' '.join(names)}"
+        lines += textwrap.wrap(text, 80, subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join(lines)
 
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .actions import Move, catalogue
+from .actions import catalogue
 from .cards import WILDS
 from .deal import deal_round, new_game
 from .engine import apply, is_legal, truncate, write_mask
 from .piles import Note
 from .rules import Rules, RulesError
 from .snapshot import round_result, snapshot
-from .state import NO_SEAT, ROW, End, as_record, new_rows
+from .state import NO_SEAT, End, as_record, new_rows
 
 FORMAT = "uno-record/1"
 _LOG_SIZE = 1 << 15
@@ -98,6 +98,7 @@ class Log:
         self._names = [kind.name for kind in rules.kinds]
 
     def clear(self) -> np.ndarray:
+        """Empty the log; the array to hand to a kernel."""
         self.array[0] = 0
         return self.array
 
@@ -106,6 +107,7 @@ class Log:
         return list(zip(pairs[::2], pairs[1::2], strict=True))
 
     def turned_back(self) -> list[str]:
+        """The wilds that were turned over and put back, in order."""
         return [self._names[value] for code, value in self._notes() if code == Note.TURNED_BACK]
 
     def events(self, action: list[Any] | None) -> list[list[Any]]:

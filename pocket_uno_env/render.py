@@ -35,7 +35,9 @@ def render_text(table: Mapping[str, Any]) -> str:
     for seat, hand in enumerate(table["hands"]):
         mark = ">" if seat == table["to_act"] else " "
         dealer = "dealer" if seat == table["dealer"] else ""
-        lines.append(f"{mark} player_{seat}  {table['scores'][seat]:>4}  {dealer:<6}  {' '.join(hand)}")
+        lines.append(
+            f"{mark} player_{seat}  {table['scores'][seat]:>4}  {dealer:<6}  {' '.join(hand)}"
+        )
     result = table["result"]
     if result is None:
         lines.append(f"player_{table['to_act']} {_ASKED[table['phase']]}")

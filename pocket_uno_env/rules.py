@@ -286,7 +286,7 @@ class Rules:
 
     @property
     def table(self) -> Any:
-        """The flat record that compiled code reads: dtype `RULES_ROW`, shape ``(1,)``; do not change it.
+        """What compiled code reads: dtype `RULES_ROW`, shape ``(1,)``; do not change it.
 
         Kernels called from Python take arrays and an index, because Numba dispatches on an array
         ten times faster than on a single record.
@@ -297,7 +297,7 @@ class Rules:
 class _FrozenCopies(dict[str, int]):
     """A table of copies that hashes by value, so that `Rules` can be a dictionary's key."""
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self.items()))
 
     def _refuse(self, *_: Any, **__: Any) -> Any:

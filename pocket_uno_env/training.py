@@ -261,7 +261,7 @@ def _optimizer_states(policy: MaskedPolicy) -> list[tuple[str, dict[str, Any]]]:
     return [(name, states[p]) for name, p in policy.named_parameters() if p in states]
 
 
-class Interrupted(Exception):  # noqa: N818 - an end, not an error
+class Interrupted(Exception):
     """The training was asked to stop, and has written a checkpoint."""
 
 

@@ -50,9 +50,9 @@ def brute_force_mask(rules, row, mask):
         legal = False
         if move == Move.PLAY and (phase == Phase.PLAY or phase == Phase.DRAWN):
             for card in range(rules.n_cards):
-                if row.holder[card] == row.to_act and rules.card_kind[card] == kind:
-                    if phase == Phase.PLAY or card == row.drawn_card:
-                        legal = legal or _may_play(rules, row, card)
+                mine = row.holder[card] == row.to_act and rules.card_kind[card] == kind
+                if mine and (phase == Phase.PLAY or card == row.drawn_card):
+                    legal = legal or _may_play(rules, row, card)
         elif move == Move.GIVE and phase == Phase.GIVE:
             for card in range(rules.n_cards):
                 if row.holder[card] == row.to_act and rules.card_kind[card] == kind:

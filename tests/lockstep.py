@@ -9,7 +9,7 @@ import numpy as np
 from pocket_uno_env import Rules, reference
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.batch import act_rows
-from pocket_uno_env.deal import deal_round, new_game
+from pocket_uno_env.deal import new_game
 from pocket_uno_env.engine import apply, truncate, write_mask
 from pocket_uno_env.record import Log, deal_entry
 from pocket_uno_env.scripted import Policy

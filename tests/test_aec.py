@@ -277,7 +277,9 @@ def test_a_scripted_deck_is_dealt_from_the_front() -> None:
     env.reset(options={"deck": deck, "dealer": 1})
     table = env.snapshot()
     assert table["dealer"] == 1
-    assert [set(table["hands"][seat]) for seat in (2, 0, 1)] == [set(deck[i:15:3]) for i in range(3)]
+    assert [set(table["hands"][seat]) for seat in (2, 0, 1)] == [
+        set(deck[i:15:3]) for i in range(3)
+    ]
     assert env.record()["rounds"][0]["hands"] == [deck[1:15:3], deck[2:15:3], deck[0:15:3]]
     assert env.record()["rounds"][0]["opening"] == deck[15]
     # A symbol of draw one or skip may have had its effect; the order stays.

@@ -56,7 +56,9 @@ def test_every_unmarked_action_is_refused_and_changes_nothing(rules, num_players
         before = raw.rows.tobytes()
         mask = raw.observe(raw.agent_selection)["action_mask"]
         # All actions in a phase seen for the first time, later only a few: it is a slow loop.
-        for action in np.flatnonzero(mask == 0)[:: 1 if raw.snapshot()["phase"] not in phases else 17]:
+        for action in np.flatnonzero(mask == 0)[
+            :: 1 if raw.snapshot()["phase"] not in phases else 17
+        ]:
             with pytest.raises(IllegalActionError, match="not legal for player_"):
                 raw.step(int(action))
         phases.add(raw.snapshot()["phase"])

@@ -230,7 +230,8 @@ def test_guilt_and_hidden_fields_are_not_public() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [p for p in ("observation.py", "scripted.py", "heuristics.py") if (PACKAGE / p).exists()]
+    "module",
+    [p for p in ("observation.py", "scripted.py", "heuristics.py") if (PACKAGE / p).exists()],
 )
 def test_encoders_and_policies_read_rows_through_information_only(module: str) -> None:
     """Their only direct reads of a row are fields that lie open on the table."""
@@ -241,9 +242,10 @@ def test_encoders_and_policies_read_rows_through_information_only(module: str) -
             continue
         mine = allowed | ({"policy_rng"} if function.name == "choose" else set())
         for node in ast.walk(function):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                if node.value.id in ("row", "rows"):
-                    assert node.attr in mine, f"{module}: {function.name} reads row.{node.attr}"
+            if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+                continue
+            if node.value.id in ("row", "rows"):
+                assert node.attr in mine, f"{module}: {function.name} reads row.{node.attr}"
 
 
 def test_draw_pile_cards_count_as_unseen() -> None:

@@ -30,7 +30,9 @@ def test_deck_and_action_counts(name: str, cards: int, wilds: int, actions: int)
 
 
 def test_pocket_deck_card_by_card() -> None:
-    coloured = [c + s for c in "RBGY" for s in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "+1", "S", "V"]]
+    coloured = [
+        c + s for c in "RBGY" for s in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "+1", "S", "V"]
+    ]
     assert Counter(Rules.preset("pocket").deck) == Counter([*coloured, "W", "W", "WD", "W+2"])
 
 
@@ -56,7 +58,9 @@ def test_pocket_action_names() -> None:
         "name R", "name B", "name G", "name Y",
     }  # fmt: skip
     assert sum(a.move == Move.GIVE for a in cat.actions) == 51
-    assert {"play R5", "play W:B", "play WD:Y", "play W+2:R", "give W", "give G+1"} <= set(cat.names)
+    assert {"play R5", "play W:B", "play WD:Y", "play W+2:R", "give W", "give G+1"} <= set(
+        cat.names
+    )
     assert [cat.id(name) for name in cat.names] == list(range(len(cat)))
 
 
@@ -124,7 +128,7 @@ def test_bad_fields_are_named(changed: dict[str, Any], words: list[str]) -> None
 
 
 def test_unknown_preset() -> None:
-    with pytest.raises(RulesError, match="'pocket52'.*'pocket'"):
+    with pytest.raises(RulesError, match=r"'pocket52'.*'pocket'"):
         Rules.preset("pocket52")
     with pytest.raises(RulesError, match="expected Rules or one of"):
         Rules.of(3)  # type: ignore[arg-type]

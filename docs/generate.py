@@ -1,0 +1,106 @@
+"""Write the generated parts of README.md from the code and from measured results.
+
+    python docs/generate.py            rewrite them (`make docs`)
+    python docs/generate.py --check    say whether they are up to date
+
+A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from pocket_uno_env import describe as describe_observation
+from pocket_uno_env.agents import describe, names
+from pocket_uno_env.agents.registry import usage
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+RESULTS = ROOT / "docs" / "results"
+
+
+def observation() -> str:
+    """The layout that `describe` prints."""
+    return f"```\n{describe_observation()}\n```"
+
+
+def agents() -> str:
+    """Every agent that has a name, and what it does."""
+    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), "ppo"]]
+    return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
+
+
+def results() -> str:
+    """The measured win rates: what each row wins against each column."""
+    return "\n\n".join(_matrix(path) for path in sorted(RESULTS.glob("*.json")))
+
+
+def _matrix(path: Path) -> str:
+    report = json.loads(path.read_text("utf-8"))
+    rates: dict[tuple[str, str], dict[str, Any]] = {}
+    for line_up in report["line_ups"]:
+        for figure in line_up["figures"]:
+            if len(set(figure["against"])) == 1:
+                rates[_short(figure["agent"]), _short(figure["against"][0])] = figure["win_rate"]
+    order = list(dict.fromkeys(name for pair in rates for name in pair))
+    rows = [f"| | {' | '.join(order)} |", "|---" + "|---:" * len(order) + "|"]
+    for one in order:
+        cells = [_cell(rates.get((one, other))) for other in order]
+        rows.append(f"| **{one}** | {' | '.join(cells)} |")
+    n = report["num_players"]
+    table = "one against one" if n == 2 else f"one against {n - 1}"
+    title = (
+        f"{report['rules']['name'].capitalize()}, {n} players, {table}: win rate in % with its "
+        f"95 % interval, {report['deals']:,} deals, each in all {n} seat rotations "
+        f"({100 / n:.0f} % is an even game)."
+    )
+    return "\n".join([title, "", *rows])
+
+
+def _short(name: str) -> str:
+    """A trained run is named by its folder."""
+    return name.rstrip("/").split("/")[-1]
+
+
+def _cell(rate: dict[str, Any] | None) -> str:
+    if rate is None:
+        return ""
+    half = (rate["high"] - rate["low"]) / 2
+    return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
+
+
+PARTS = {"observation": observation, "agents": agents, "results": results}
+
+
+def generated(text: str) -> str:
+    """`text` with all its generated parts made anew."""
+    for name, make in PARTS.items():
+        pattern = rf"(<!-- generated:{name} -->\n).*?(<!-- /generated -->)"
+        made = make()
+        text, count = re.subn(
+            pattern, lambda m, made=made: f"{m[1]}{made}\n{m[2]}", text, flags=re.DOTALL
+        )
+        if count != 1:
+            raise ValueError(f"README.md should have one part {name!r}, it has {count}")
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrite README.md, or with ``--check`` return 1 if it is out of date."""
+    text = README.read_text("utf-8")
+    made = generated(text)
+    if "--check" in arguments:
+        if made != text:
+            print("README.md is out of date; run `make docs`", file=sys.stderr)
+        return int(made != text)
+    README.write_text(made, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
