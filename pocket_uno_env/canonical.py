@@ -74,8 +74,8 @@ def color_tables(rules: Rules, num_players: int) -> ColorTables:
     by_color: list[list[int]] = [[] for _ in range(colors)]
     for index, action in enumerate(catalogue(rules).actions):
         color = action.color
-        if color == NO_COLOR and action.kind < kinds.size:
-            color = rules.kinds[action.kind].color
+        if action.kind < kinds.size:
+            color = int(np.argwhere(kinds == action.kind)[0, 0])
         if color != NO_COLOR:
             by_color[color].append(index)
     actions = np.array(by_color)

@@ -54,7 +54,7 @@ def own_hand(row, seat):
 def place_of(row, seat, card):
     """Where `seat` knows a physical card to be: a seat, `IN_DISCARD_PILE` or `UNSEEN`."""
     place = row.holder[card]
-    if place in (seat, IN_DISCARD_PILE):
+    if place == seat or place == IN_DISCARD_PILE:
         return place
     if (row.known_by[card] >> seat) & 1:
         return place

@@ -6,7 +6,7 @@ the learner to its next one, and what the opponents do in between is part of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -213,7 +213,7 @@ class LearnerVecEnv(VecEnv):
 
     def action_masks(self) -> np.ndarray:
         """The legal actions in each game: bool, shape ``(num_envs, n_actions)``."""
-        return self._masks == 1
+        return np.asarray(self._masks == 1)
 
     def ask(self, agent: Agent) -> np.ndarray:
         """What `agent` would do in the learner's place: int64, shape ``(num_envs,)``."""
@@ -312,8 +312,8 @@ class LearnerVecEnv(VecEnv):
             to_view(self._tables, observations, self._masks, self._orders)
         return observations
 
-    def _final_observations(self, index: np.ndarray) -> Iterable[np.ndarray]:
-        final = self._final[index]
+    def _final_observations(self, index: np.ndarray) -> np.ndarray:
+        final = np.asarray(self._final[index])
         if self.view == "canonical":
             no_masks = np.zeros((len(index), self._n_actions), np.int8)
             to_view(self._tables, final, no_masks, self._orders[index])
