@@ -1,7 +1,8 @@
 """The action catalogue: one integer id per action name, the same in every phase.
 
 Ids are contiguous ranges (docs/rules.md, section 7): play a coloured card, play a wild naming a
-colour, the eight moves without a card, give a card (where there is a ``WD``), name a colour.
+colour, the eight moves without a card, give a card (where there is a ``WD``), name a colour; then
+what house rules add (section 11): swap hands with a seat, jump in and pass.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class Move(IntEnum):
     LET_GO = 8
     GIVE = 9
     NAME = 10
+    SWAP = 11
+    JUMP_IN = 12
+    PASS = 13
 
 
 CARDLESS_MOVES = {
@@ -46,12 +50,13 @@ CARDLESS_MOVES = {
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action: its name, its move, and the card kind and colour it carries, if any."""
+    """One action: its name, its move, and what it carries: a card kind, a colour, a seat."""
 
     name: str
     move: Move
     kind: int = NO_KIND
     color: int = NO_COLOR
+    seat: int = 0
 
 
 class Catalogue:
@@ -83,13 +88,18 @@ class Catalogue:
         if not rules.wild_copies["WD"]:
             give = []
         name = [Action(f"name {COLORS[c]}", Move.NAME, color=c) for c in colors]
-        self.actions: tuple[Action, ...] = (*coloured, *wild, *cardless, *give, *name)
+        seats = range(rules.max_players) if rules.seven_zero else ()
+        house = [Action(f"swap {seat}", Move.SWAP, seat=seat) for seat in seats]
+        if rules.jump_in:
+            house += [Action("jump in", Move.JUMP_IN), Action("pass", Move.PASS)]
+        self.actions: tuple[Action, ...] = (*coloured, *wild, *cardless, *give, *name, *house)
         self.names = [action.name for action in self.actions]
         self.ids = {name: i for i, name in enumerate(self.names)}
         self.first_wild = len(coloured)
         self.first_move = self.first_wild + len(wild)
         self.first_give = self.first_move + len(cardless)
         self.first_name = self.first_give + len(give)
+        self.first_house = self.first_name + len(name)
         assert len(self.actions) <= MAX_ACTIONS
 
     def __len__(self) -> int:
@@ -124,10 +134,12 @@ class Catalogue:
         row["first_move_action"] = self.first_move
         row["first_give_action"] = self.first_give
         row["first_name_action"] = self.first_name
+        row["first_house_action"] = self.first_house
         for i, action in enumerate(self.actions):
             row["action_move"][i] = action.move
             row["action_kind"][i] = action.kind
             row["action_color"][i] = action.color
+            row["action_seat"][i] = action.seat
 
 
 @lru_cache(maxsize=256)

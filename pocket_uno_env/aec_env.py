@@ -41,7 +41,7 @@ from .batch import deal_row, look_row, observe_row, play_row, state_row
 from .cards import WILDS
 from .deal import new_game
 from .observation import observation_size, state_size
-from .payoff import REWARDS, Reward, round_payoffs, win_payoffs
+from .payoff import REWARDS, Reward, match_winner, round_payoffs, win_payoffs
 from .record import Transcript, game_record, kinds_of
 from .render import render_text
 from .rules import Rules
@@ -75,8 +75,9 @@ class raw_env(AECEnv):
     num_players : int
         2 to ``rules.max_players``.
     episode : {"round", "match"}
-        One round, or rounds until a seat has ``rules.match_goal`` points. A blocked or capped
-        round of a match is followed by the next deal.
+        One round, or rounds until a seat has ``rules.match_goal`` points (under
+        ``rules.elimination``: until all others have). A blocked or capped round of a match is
+        followed by the next deal.
     reward : {"win", "points"}
         ``"win"``: +1 for the winner and -1/(n-1) for each other seat, once, at the end of the
         episode. ``"points"``: after each round, the winner's points over the match goal and minus
@@ -320,13 +321,14 @@ class raw_env(AECEnv):
         if self.episode == "round":
             terminated, truncated = end != End.TRUNCATED, end == End.TRUNCATED
         else:
-            terminated = int(row["scores"].max()) >= self.rules.match_goal
+            winner = match_winner(self._table[0], row)
+            terminated = winner != NO_SEAT
             truncated = not terminated and len(self._rounds) >= self.max_rounds
         payoffs = np.zeros(self.num_players)
         if self.reward == "points" or self.episode == "round":
             round_payoffs(self._table[0], row, Reward(REWARDS[self.reward]), payoffs)
         elif terminated:
-            win_payoffs(self.num_players, int(row["winner"]), payoffs)
+            win_payoffs(self.num_players, winner, payoffs)
         if payoffs.any():
             for agent, payoff in zip(self.possible_agents, payoffs.tolist(), strict=True):
                 self.rewards[agent] = payoff

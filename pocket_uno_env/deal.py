@@ -20,6 +20,8 @@ def new_game(row, num_players, seed):
     row.rng = seed
     row.policy_rng = mix(seed ^ _POLICY_STREAM)
     row.num_players = num_players
+    row.players_in = num_players
+    row.out = 0
     row.dealer = NO_SEAT
     row.round_index = -1
     row.scores[:] = 0
@@ -37,10 +39,11 @@ def deal_round(rules, row, dealer, deck, log):
         The kinds of all cards in the order they are dealt, or None for a shuffle. With a put-back
         opening it must leave a coloured card undealt.
     """
+    row.direction = 1
     if dealer != NO_SEAT:
         row.dealer = dealer
     elif row.dealer != NO_SEAT:
-        row.dealer = (row.dealer + 1) % row.num_players
+        row.dealer = seat_after(row, row.dealer)
     else:
         row.rng = next_state(row.rng)
         row.dealer = bounded(row.rng, row.num_players)
@@ -62,7 +65,6 @@ def _begin_round(row):
     row.points[:] = 0
     row.decisions = 0
     row.off_color[:] = 0
-    row.direction = 1
     row.actor = NO_SEAT
     row.color_before = NO_COLOR
     row.top_before = NO_KIND
@@ -70,6 +72,7 @@ def _begin_round(row):
     row.passes = 0
     row.guilty = False
     row.caught = False
+    row.stack = 0
     row.end = End.RUNNING
     row.winner = NO_SEAT
 
@@ -81,20 +84,21 @@ def _deal_hands(rules, row, deck):
         row.draw_pile[card] = card
         row.holder[card] = IN_DRAW_PILE
         row.known_by[card] = 0
+        row.shown_to[card] = 0
     if deck is not None:
         arrange(rules, row.draw_pile, count, deck)
     else:
         shuffle(row, row.draw_pile, count)
     row.hand_kinds[:] = 0
     row.hand_size[:] = 0
-    seats = np.int64(row.num_players)
-    for i in range(seats * rules.hand_size):
-        seat = (row.dealer + 1 + i) % seats
+    seat = np.int64(row.dealer)
+    for _ in range(row.players_in * rules.hand_size):
+        seat = seat_after(row, seat)
         count -= 1
         card = row.draw_pile[count]
         row.holder[card] = seat
         row.hand_kinds[seat] |= bit(rules.card_kind[card])
-    row.hand_size[:seats] = rules.hand_size
+        row.hand_size[seat] += 1
     row.draw_count = count
     row.discard_count = 0
 

@@ -28,7 +28,9 @@ PUBLIC_FIELDS = frozenset(
         "off_color",
         "passes",
         "phase",
+        "players_in",
         "scores",
+        "stack",
         "to_act",
         "top_before",
     }
@@ -64,7 +66,7 @@ def place_of(row, seat, card):
 @kernel
 def shown_to(row, seat, card, other):
     """Whether `seat` holds the card and knows that `other` knows it."""
-    return row.holder[card] == seat and (row.known_by[card] >> other) & 1 == 1
+    return row.holder[card] == seat and (row.shown_to[card] >> other) & 1 == 1
 
 
 @kernel

@@ -97,7 +97,9 @@ def _active_color(rules, row, seat, out, at):
 @kernel
 def _pending(row):
     """Whether the last play is still being resolved, so that the pile before it matters."""
-    return row.phase == Phase.CHALLENGE or row.phase == Phase.UNO or row.phase == Phase.CATCH
+    phase = row.phase
+    asked = phase == Phase.CHALLENGE or phase == Phase.UNO or phase == Phase.CATCH
+    return asked or phase == Phase.STACK or phase == Phase.JUMP
 
 
 @kernel
@@ -114,7 +116,7 @@ def _color_before(rules, row, seat, out, at):
 def _phase(rules, row, seat, out, at):
     if row.phase != Phase.OVER:
         out[at + row.phase] = 1
-    return at + np.int64(Phase.OVER)
+    return at + rules.n_phases
 
 
 @kernel
@@ -178,6 +180,14 @@ def _off_color(rules, row, seat, out, at):
 
 
 @kernel
+def _stack(rules, row, seat, out, at):
+    if not rules.stacking:
+        return at
+    out[at] = min(row.stack / rules.n_cards, 1.0)
+    return at + 1
+
+
+@kernel
 def _public(rules, row, seat, out, at):
     """The blocks that everyone can see, from `seat`'s place."""
     at = _top(rules, row, seat, out, at)
@@ -191,7 +201,8 @@ def _public(rules, row, seat, out, at):
     at = _hand_sizes(rules, row, seat, out, at)
     at = _table(rules, row, seat, out, at)
     at = _scores(rules, row, seat, out, at)
-    return _off_color(rules, row, seat, out, at)
+    at = _off_color(rules, row, seat, out, at)
+    return _stack(rules, row, seat, out, at)
 
 
 @kernel
@@ -233,6 +244,7 @@ ENCODERS: tuple[tuple[tuple[str, ...], Callable[..., int]], ...] = (
     (("table",), _table),
     (("scores",), _scores),
     (("off_color",), _off_color),
+    (("stack",), _stack),
 )
 """Which encoder fills which blocks, in the order of `layout`."""
 
@@ -242,7 +254,7 @@ def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
     """The blocks of the observation for `rules` and `num_players`, in order."""
     kinds, faces, colors = len(rules.kinds), len(rules.faces), rules.colors
     others = num_players - 1
-    phases = ", ".join(phase.name.lower() for phase in Phase if phase != Phase.OVER)
+    phases = [phase.name.lower() for phase in Phase][: int(rules.table["n_phases"][0])]
     blocks = [
         ("hand", kinds, "own cards, per kind: held / copies"),
         ("discards", kinds, "discard pile, per kind: there / copies"),
@@ -253,7 +265,7 @@ def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
         ("active_color", colors, "the colour to match; zeros before it is named"),
         ("top_before", faces, "* the top before the play in question"),
         ("color_before", colors, "* the active colour before that play"),
-        ("phase", int(Phase.OVER), phases),
+        ("phase", len(phases), ", ".join(phases)),
         ("to_act", num_players, "the seat to act"),
         ("actor", num_players, "* the seat whose play is in question"),
         ("dealer", num_players, "the dealer"),
@@ -271,6 +283,8 @@ def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
             "what all saw (it drew, or was innocent)",
         ),
     ]
+    if rules.stacking:
+        blocks.append(("stack", 1, "cards that wait to be drawn / deck"))
     result, start = [], 0
     for name, length, meaning in blocks:
         result.append(Block(name, start, length, meaning))
@@ -303,7 +317,7 @@ def describe(rules: str | Rules = "pocket", num_players: int = 2) -> str:
         lines.append(f"  {place:>9}  {block.name:<12}  {first}")
         lines += [" " * 27 + line for line in more]
     lines.append("Seats count from the observer to the left; the observer is the first.")
-    lines.append("* while a play is in question (phases uno, catch, challenge), else zeros")
+    lines.append("* while a play is in question (phase uno, catch, challenge, stack or jump)")
     for title, names in (("kinds", [kind.name for kind in made.kinds]), ("faces", made.faces)):
         text = f"{title}: {' '.join(names)}"
         lines += textwrap.wrap(text, 80, subsequent_indent="  ", break_on_hyphens=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from .kernel import kernel
-from .state import End
+from .state import NO_SEAT, End
 
 
 class Reward(IntEnum):
@@ -41,5 +41,21 @@ def round_payoffs(rules, row, reward, out):
     for card in range(rules.n_cards):
         holder = row.holder[card]
         if holder < row.num_players:
-            out[holder] -= rules.kind_points[rules.card_kind[card]] / rules.match_goal
-    out[row.winner] = row.points[row.winner] / rules.match_goal
+            value = rules.kind_points[rules.card_kind[card]] / rules.match_goal
+            out[holder] -= value
+            out[row.winner] += value
+
+
+@kernel
+def match_winner(rules, row):
+    """Who has won the match with the round just finished, or `NO_SEAT` if it goes on."""
+    if rules.elimination:
+        if row.players_in > 1:
+            return NO_SEAT
+        for seat in range(row.num_players):
+            if (row.out >> seat) & 1 == 0:
+                return seat
+    for seat in range(row.num_players):
+        if row.scores[seat] >= rules.match_goal:
+            return seat
+    return NO_SEAT

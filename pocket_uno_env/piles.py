@@ -41,8 +41,12 @@ def note(log, code, value):
 
 @kernel
 def seat_after(row, seat):
-    """The next seat in the present direction."""
-    return (np.int64(seat) + row.direction + row.num_players) % row.num_players
+    """The next seat in the present direction that is in the game."""
+    seat = np.int64(seat)
+    while True:
+        seat = (seat + row.direction + row.num_players) % row.num_players
+        if (row.out >> seat) & 1 == 0:
+            return seat
 
 
 @kernel
@@ -105,6 +109,7 @@ def draw_card(rules, row, seat, supply, log):
     kind = rules.card_kind[card]
     row.holder[card] = seat
     row.known_by[card] = 0
+    row.shown_to[card] = 0
     row.hand_kinds[seat] |= bit(kind)
     row.hand_size[seat] += 1
     note(log, Note.CARD, kind)
@@ -139,6 +144,7 @@ def discard(row, card):
     """Put a card on the discard pile."""
     row.holder[card] = IN_DISCARD_PILE
     row.known_by[card] = 0
+    row.shown_to[card] = 0
     row.discard_pile[row.discard_count] = card
     row.discard_count += 1
 

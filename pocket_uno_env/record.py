@@ -16,6 +16,7 @@ from .actions import catalogue
 from .cards import WILDS
 from .deal import deal_round, new_game
 from .engine import apply, is_legal, truncate, write_mask
+from .payoff import match_winner
 from .piles import Note
 from .rules import Rules, RulesError
 from .snapshot import round_result, snapshot
@@ -136,17 +137,27 @@ def deal_entry(
     # After the deal the memory of the draw pile still holds the whole deck, dealt from its end.
     order = rules.table["card_kind"][0][rows["draw_pile"][0][: rules.n_cards][::-1]]
     names = [rules.kinds[kind].name for kind in order]
-    seats = int(rows["num_players"][0])
-    first = (int(rows["dealer"][0]) + 1) % seats
-    dealt = seats * rules.hand_size
+    seats, dealer = int(rows["num_players"][0]), int(rows["dealer"][0])
+    served = _served(rows, dealer)
+    dealt = len(served) * rules.hand_size
     return {
-        "dealer": int(rows["dealer"][0]),
-        "hands": [names[(seat - first) % seats : dealt : seats] for seat in range(seats)],
+        "dealer": dealer,
+        "hands": [
+            names[served.index(seat) : dealt : len(served)] if seat in served else []
+            for seat in range(seats)
+        ],
         "opening": names[dealt],
         "turned_back": log.turned_back(),
         "pile": names[dealt + 1 :],
         "events": log.events(None),
     }
+
+
+def _served(rows: Any, dealer: int) -> list[int]:
+    """The seats that are in the game, in the order in which they are dealt to."""
+    seats, out = int(rows["num_players"][0]), int(rows["out"][0])
+    order = [(dealer + 1 + i) % seats for i in range(seats)]
+    return [seat for seat in order if not out >> seat & 1]
 
 
 def replay(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,8 +188,8 @@ def replay(record: Mapping[str, Any]) -> dict[str, Any]:
             raise RecordError(f"{where}: the round before it has not ended")
         if number and not record["match"]:
             raise RecordError(f"{where}: a record that is no match has one round")
-        if rows["scores"][0].max() >= rules.match_goal:
-            raise RecordError(f"{where}: the match was over, a seat had reached the goal")
+        if number and match_winner(rules.table[0], rows[0]) != NO_SEAT:
+            raise RecordError(f"{where}: the match was over")
         _replay_round(rules, rows, entry, where)
     return snapshot(rules, as_record(rows))
 
@@ -205,10 +216,11 @@ def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
 
 def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> None:
     seats = int(rows["num_players"][0])
-    deck = _dealt_deck(rules, seats, entry, where)
+    last = int(rows["dealer"][0])
+    deck = _dealt_deck(rules, rows, entry, where)
     log = Log(rules)
     dealer = entry["dealer"]
-    if rows["dealer"][0] != NO_SEAT and dealer != (rows["dealer"][0] + 1) % seats:
+    if last != NO_SEAT and dealer != _served(rows, last)[0]:
         raise RecordError(f"{where}: the deal passes to the left, but the dealer is {dealer}")
     expected = deal_entry(rules, rows, dealer, deck, log)["events"]
     events = entry["events"]
@@ -259,22 +271,23 @@ def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str)
         )
 
 
-def _dealt_deck(rules: Rules, seats: int, entry: Mapping[str, Any], where: str) -> np.ndarray:
+def _dealt_deck(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> np.ndarray:
     """The kinds of a round's deck in dealt order, checked."""
     keys = {"dealer", "hands", "opening", "turned_back", "pile", "events", "result"}
     if not isinstance(entry, Mapping) or set(entry) != keys:
         raise RecordError(f"{where}: expected an object with {sorted(keys)}")
-    dealer, hands = entry["dealer"], entry["hands"]
+    seats, dealer, hands = int(rows["num_players"][0]), entry["dealer"], entry["hands"]
     if isinstance(dealer, bool) or not isinstance(dealer, int) or not 0 <= dealer < seats:
         raise RecordError(f"{where}: the dealer is {dealer!r}, expected a seat below {seats}")
-    if [len(hand) for hand in hands] != [rules.hand_size] * seats:
-        raise RecordError(f"{where}: expected {seats} hands of {rules.hand_size} cards")
-    order = [(dealer + 1 + i) % seats for i in range(seats)]
-    names = [hands[seat][i] for i in range(rules.hand_size) for seat in order]
+    served = _served(rows, dealer)
+    sizes = [rules.hand_size if seat in served else 0 for seat in range(seats)]
+    if [len(hand) for hand in hands] != sizes:
+        raise RecordError(f"{where}: expected hands of {sizes} cards")
+    names = [hands[seat][i] for i in range(rules.hand_size) for seat in served]
     names += [entry["opening"], *entry["pile"]]
     if sorted(map(str, names)) != sorted(rules.deck):
         raise RecordError(f"{where}: hands, opening and pile are not the deck of these rules")
-    undealt = names[rules.hand_size * seats :]
+    undealt = names[rules.hand_size * len(served) :]
     for card in entry["turned_back"]:
         if rules.opening_wild != "put_back" or card not in WILDS or card not in undealt:
             raise RecordError(f"{where}: {card!r} cannot have been turned over and put back")

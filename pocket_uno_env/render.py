@@ -15,6 +15,9 @@ _ASKED = {
     "challenge": "challenges or accepts",
     "give": "gives a card",
     "name": "names the colour",
+    "stack": "stacks a draw card or takes the stack",
+    "swap": "swaps hands with somebody",
+    "jump": "jumps in or passes",
 }
 
 

@@ -30,14 +30,16 @@ MAX_ACTIONS = 256
 NO_KIND = 255
 NO_COLOR = 255
 
-_CHOICES: dict[str, tuple[str, ...]] = {
+_CHOICES: dict[str, tuple[Any, ...]] = {
     "name": ("pocket", "pocket51", "classic", "mini", "custom"),
     "opening_wild": ("put_back", "first_player_chooses"),
     "two_player_reverse": ("skip", "literal"),
     "wild_draw_four": ("enforced", "challenge"),
     "challenge_condition": ("any_playable", "matching_color"),
     "uno_call": ("explicit", "automatic"),
+    "stacking": (False, "same", "any"),
 }
+_SWITCHES = ("draw_until_playable", "seven_zero", "jump_in", "forced_play", "elimination")
 
 _POCKET_SYMBOLS = {**{d: 1 for d in DIGITS[1:]}, "+1": 1, "S": 1, "V": 1}
 _CLASSIC_SYMBOLS = {"0": 1, **{d: 2 for d in DIGITS[1:]}, "+2": 2, "S": 2, "V": 2}
@@ -63,6 +65,8 @@ _PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 PRESETS = tuple(_PRESETS)
+HOUSE_RULES = ("stacking", "seven_zero", "jump_in", "forced_play", "elimination")
+"""The fields that are off in every preset (docs/rules.md, section 11)."""
 
 
 class RulesError(ValueError):
@@ -81,6 +85,7 @@ RULES_ROW = np.dtype(
         ("n_coloured", np.int64),
         ("n_colors", np.int64),
         ("n_faces", np.int64),
+        ("n_phases", np.int64),
         ("n_actions", np.int64),
         ("hand_size", np.int64),
         ("match_goal", np.int64),
@@ -90,10 +95,18 @@ RULES_ROW = np.dtype(
         ("w4_enforced", np.bool_),
         ("guilt_by_color_only", np.bool_),
         ("uno_automatic", np.bool_),
+        ("stacking", np.bool_),
+        ("stack_any", np.bool_),
+        ("seven_zero", np.bool_),
+        ("jump_in", np.bool_),
+        ("forced_play", np.bool_),
+        ("elimination", np.bool_),
+        ("draw_kinds", np.uint64),
         ("first_wild_action", np.int64),
         ("first_move_action", np.int64),
         ("first_give_action", np.int64),
         ("first_name_action", np.int64),
+        ("first_house_action", np.int64),
         ("card_kind", np.uint8, (MAX_CARDS,)),
         ("first_card", np.uint8, (MAX_KINDS,)),
         ("copies", np.uint8, (MAX_KINDS,)),
@@ -104,6 +117,7 @@ RULES_ROW = np.dtype(
         ("action_move", np.uint8, (MAX_ACTIONS,)),
         ("action_kind", np.uint8, (MAX_ACTIONS,)),
         ("action_color", np.uint8, (MAX_ACTIONS,)),
+        ("action_seat", np.uint8, (MAX_ACTIONS,)),
     ],
     align=True,
 )
@@ -143,18 +157,23 @@ class Rules:
     wild_draw_four: Literal["enforced", "challenge"] = "enforced"
     challenge_condition: Literal["any_playable", "matching_color"] = "any_playable"
     uno_call: Literal["explicit", "automatic"] = "explicit"
+    stacking: Literal[False, "same", "any"] = False
+    seven_zero: bool = False
+    jump_in: bool = False
+    forced_play: bool = False
+    elimination: bool = False
 
     def __post_init__(self) -> None:
         """Check every field and bring the mappings into their canonical order."""
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
+            value = getattr(self, name)
+            if not any(value is choice or value == choice != 0 for choice in choices):
+                raise RulesError(f"Rules.{name} is {value!r}; expected one of {list(choices)}")
+        for name in _SWITCHES:
+            if not isinstance(getattr(self, name), bool):
                 raise RulesError(
-                    f"Rules.{name} is {getattr(self, name)!r}; expected one of {list(choices)}"
+                    f"Rules.{name} is {getattr(self, name)!r}; expected true or false"
                 )
-        if not isinstance(self.draw_until_playable, bool):
-            raise RulesError(
-                f"Rules.draw_until_playable is {self.draw_until_playable!r}; expected true or false"
-            )
         self._check_int("colors", 1, len(COLORS))
         object.__setattr__(self, "symbols", self._copies("symbols", SYMBOLS))
         object.__setattr__(self, "wild_copies", self._copies("wild_copies", WILDS))
@@ -231,8 +250,12 @@ class Rules:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Rules:
-        """Rules from a record's ``rules``: all fields, unknown ones only if false or null."""
+        """Rules from a record's ``rules``: all fields, unknown ones only if false or null.
+
+        The fields of house rules may be missing or null: they are then off.
+        """
         known = {f.name for f in dataclasses.fields(cls)}
+        fields = {**fields, **{name: fields.get(name) or False for name in HOUSE_RULES}}
         for key, value in fields.items():
             if key not in known and value is not False and value is not None:
                 raise RulesError(f"unknown field {key!r} with value {value!r} in rules")
@@ -313,7 +336,7 @@ class _FrozenCopies(dict[str, int]):
 @lru_cache(maxsize=256)
 def _rules_table(rules: Rules) -> Any:
     from .actions import catalogue  # the catalogue needs Rules; its tables complete the row
-    from .state import EFFECTS, as_record, as_rows
+    from .state import BASE_PHASES, DRAW_EFFECTS, EFFECTS, Effect, Phase, as_record, as_rows
 
     rows = np.zeros(1, RULES_ROW)
     row = as_record(rows)
@@ -334,7 +357,14 @@ def _rules_table(rules: Rules) -> Any:
                 if twin.color is not None and twin.symbol == kind.symbol:
                     row.symbol_kinds[index] |= np.uint64(1 << other)
         row.kind_face[index] = rules.faces.index(kind.symbol)
-        row.kind_effect[index] = EFFECTS.get(kind.symbol, 0)
+        effect = EFFECTS.get(kind.symbol, Effect.NONE)
+        if rules.seven_zero and kind.symbol == "7":
+            effect = Effect.SWAP
+        elif rules.seven_zero and kind.symbol == "0":
+            effect = Effect.ROTATE
+        row.kind_effect[index] = effect
+        if effect in DRAW_EFFECTS:
+            row.draw_kinds |= bit
         row.kind_points[index] = kind.points
         row.first_card[index] = card
         row.copies[index] = kind.copies
@@ -353,5 +383,13 @@ def _rules_table(rules: Rules) -> Any:
     row.w4_enforced = rules.wild_draw_four == "enforced"
     row.guilt_by_color_only = rules.challenge_condition == "matching_color"
     row.uno_automatic = rules.uno_call == "automatic"
+    row.stacking = bool(rules.stacking)
+    row.stack_any = rules.stacking == "any"
+    row.seven_zero = rules.seven_zero
+    row.jump_in = rules.jump_in
+    row.forced_play = rules.forced_play
+    row.elimination = rules.elimination
+    asks_more = rules.stacking or rules.seven_zero or rules.jump_in
+    row.n_phases = Phase.OVER if asks_more else BASE_PHASES
     catalogue(rules).write_tables(row)
     return as_rows(rows)

@@ -13,9 +13,10 @@ import numpy as np
 
 from .actions import Move
 from .bits import EMPTY, first, nth, size, without_first
-from .engine import playable_kinds
+from .engine import can_challenge, can_jump_in, playable_kinds
 from .information import held, own_hand
 from .kernel import kernel
+from .piles import seat_after
 from .rng import bounded, next_state
 from .rules import NO_COLOR
 from .state import Phase
@@ -64,19 +65,20 @@ def choose(row, n):
 def random_action(rules, row):
     """Uniform over the legal actions."""
     phase = row.phase
-    if phase == Phase.PLAY or phase == Phase.DRAWN:
+    if phase == Phase.PLAY or phase == Phase.DRAWN or phase == Phase.STACK:
         kinds = playable_kinds(rules, row)
         coloured = kinds & rules.coloured_kinds
         wilds = kinds & rules.wild_kinds
         n_coloured = size(coloured)
         n_wild = size(wilds) * rules.n_colors
-        pick = choose(row, n_coloured + n_wild + 1)
+        other = otherwise(rules, row, kinds)
+        pick = choose(row, n_coloured + n_wild + (other >= 0) + can_challenge(rules, row))
         if pick < n_coloured:
             return nth(coloured, pick)
         pick -= n_coloured
         if pick < n_wild:
             return play_action(rules, nth(wilds, pick // rules.n_colors), pick % rules.n_colors)
-        return cardless(rules, Move.DRAW if phase == Phase.PLAY else Move.KEEP)
+        return other if pick == n_wild else cardless(rules, Move.CHALLENGE)
     if phase == Phase.UNO:
         return cardless(rules, Move.SAY_UNO) + choose(row, 2)
     if phase == Phase.CATCH:
@@ -86,7 +88,25 @@ def random_action(rules, row):
     if phase == Phase.GIVE:
         hand = own_hand(row, row.to_act)
         return rules.first_give_action + nth(hand, choose(row, size(hand)))
+    if phase == Phase.SWAP:
+        pick = choose(row, row.players_in - 1)
+        seat = seat_after(row, row.to_act)
+        for _ in range(pick):
+            seat = seat_after(row, seat)
+        return rules.first_house_action + seat
+    if phase == Phase.JUMP:
+        return rules.n_actions - 1 - choose(row, 1 + can_jump_in(rules, row))
     return rules.first_name_action + choose(row, rules.n_colors)
+
+
+@kernel
+def otherwise(rules, row, playable):
+    """What to do instead of playing a card: draw, keep or accept; -1 if a card must be played."""
+    if row.phase == Phase.STACK:
+        return cardless(rules, Move.ACCEPT)
+    if rules.forced_play and playable != EMPTY:
+        return -1
+    return cardless(rules, Move.DRAW if row.phase == Phase.PLAY else Move.KEEP)
 
 
 @kernel
@@ -121,10 +141,10 @@ def greedy_action(rules, row):
     """
     seat = row.to_act
     phase = row.phase
-    if phase == Phase.PLAY or phase == Phase.DRAWN:
+    if phase == Phase.PLAY or phase == Phase.DRAWN or phase == Phase.STACK:
         kinds = playable_kinds(rules, row)
         if kinds == EMPTY:
-            return cardless(rules, Move.DRAW)
+            return otherwise(rules, row, kinds)
         coloured = kinds & rules.coloured_kinds
         if coloured == EMPTY:
             return play_action(rules, highest_kind(rules, kinds), majority_color(rules, row, seat))
@@ -143,7 +163,7 @@ def greedy_action(rules, row):
 
 @kernel
 def sociable_action(rules, row):
-    """Say uno, catch, accept, and name the colour held most: the phases without a card."""
+    """Say uno, catch, accept, jump in, take the smallest hand, name the colour held most."""
     phase = row.phase
     if phase == Phase.UNO:
         return cardless(rules, Move.SAY_UNO)
@@ -151,4 +171,13 @@ def sociable_action(rules, row):
         return cardless(rules, Move.CATCH)
     if phase == Phase.CHALLENGE:
         return cardless(rules, Move.ACCEPT)
+    if phase == Phase.JUMP:
+        return rules.n_actions - 1 - can_jump_in(rules, row)
+    if phase == Phase.SWAP:
+        best = seat = seat_after(row, row.to_act)
+        while seat != row.to_act:
+            if row.hand_size[seat] < row.hand_size[best]:
+                best = seat
+            seat = seat_after(row, seat)
+        return rules.first_house_action + best
     return rules.first_name_action + majority_color(rules, row, row.to_act)

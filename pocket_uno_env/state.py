@@ -32,7 +32,14 @@ class Phase(IntEnum):
     CHALLENGE = 4
     GIVE = 5
     NAME = 6
-    OVER = 7
+    STACK = 7
+    SWAP = 8
+    JUMP = 9
+    OVER = 10
+
+
+BASE_PHASES = 7
+"""The first phases are all there are without house rules."""
 
 
 class End(IntEnum):
@@ -55,6 +62,8 @@ class Effect(IntEnum):
     WILD_DIP = 5
     WILD_DRAW_TWO = 6
     WILD_DRAW_FOUR = 7
+    SWAP = 8
+    ROTATE = 9
 
 
 EFFECTS = {
@@ -66,6 +75,13 @@ EFFECTS = {
     "W+2": Effect.WILD_DRAW_TWO,
     "W+4": Effect.WILD_DRAW_FOUR,
 }
+DRAW_EFFECTS = {
+    Effect.DRAW_ONE: 1,
+    Effect.DRAW_TWO: 2,
+    Effect.WILD_DRAW_TWO: 2,
+    Effect.WILD_DRAW_FOUR: 4,
+}
+"""How many cards next draws."""
 
 ROW = np.dtype(
     [
@@ -77,6 +93,8 @@ ROW = np.dtype(
         ("decisions", np.int32),
         ("round_index", np.int32),
         ("known_by", np.uint16, (MAX_CARDS,)),
+        ("shown_to", np.uint16, (MAX_CARDS,)),
+        ("out", np.uint16),
         ("holder", np.uint8, (MAX_CARDS,)),
         ("draw_pile", np.uint8, (MAX_CARDS,)),
         ("discard_pile", np.uint8, (MAX_CARDS,)),
@@ -85,6 +103,7 @@ ROW = np.dtype(
         ("draw_count", np.uint8),
         ("discard_count", np.uint8),
         ("num_players", np.uint8),
+        ("players_in", np.uint8),
         ("dealer", np.uint8),
         ("direction", np.int8),
         ("phase", np.uint8),
@@ -97,9 +116,10 @@ ROW = np.dtype(
         ("passes", np.uint8),
         ("guilty", np.bool_),
         ("caught", np.bool_),
+        ("stack", np.uint8),
         ("end", np.uint8),
         ("winner", np.uint8),
-        ("unused", np.uint8, (5,)),
+        ("unused", np.uint8, (1,)),
     ],
     align=True,
 )
@@ -108,10 +128,12 @@ ROW = np.dtype(
 ``holder[card]`` says where each physical card is (a seat, `IN_DRAW_PILE`, `IN_DISCARD_PILE`) and
 ``hand_kinds[seat]`` repeats the hands as bit sets of kinds. Both piles are stored with the top
 card last. ``known_by[card]`` has a bit for every other seat that knows for certain that the holder
-holds it. ``off_color[seat, color]`` counts the cards in a hand that, by what everyone saw, are not
+holds it, ``shown_to[card]`` for those of them of whom the holder knows that. ``off_color[seat, color]`` counts the cards in a hand that, by what everyone saw, are not
 of that colour (see `information`). ``actor`` is the seat whose play is being resolved;
 ``color_before``, ``top_before`` (a kind) and ``guilty`` keep the pile before that play and whether
-a challenge would succeed, ``caught`` whether its UNO penalty was drawn. ``rng`` is the game's
+a challenge would succeed, ``caught`` whether its UNO penalty was drawn. ``out`` has a bit for each
+seat that a match has eliminated, ``players_in`` counts the others, ``stack`` is how many cards wait
+to be drawn under `stacking`. ``rng`` is the game's
 generator, ``policy_rng`` the scripted agents'. ``unused`` fills the record up to a multiple of
 eight bytes: NumPy does not copy padding between fields, and a copy must be equal byte for byte.
 """

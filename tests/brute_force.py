@@ -41,6 +41,26 @@ def _may_play(rules, row, card):
 
 
 @kernel
+def _may_stack(rules, row, card):
+    kind = rules.card_kind[card]
+    effect = rules.kind_effect[kind]
+    top = rules.card_kind[row.discard_pile[row.discard_count - 1]]
+    draws = effect == Effect.DRAW_ONE or effect == Effect.DRAW_TWO
+    draws = draws or effect == Effect.WILD_DRAW_TWO or effect == Effect.WILD_DRAW_FOUR
+    if not draws or (not rules.stack_any and rules.kind_face[kind] != rules.kind_face[top]):
+        return False
+    return effect != Effect.WILD_DRAW_FOUR or _may_play(rules, row, card)
+
+
+@kernel
+def _is_single_challengeable_wild(rules, row):
+    effect = rules.kind_effect[rules.card_kind[row.discard_pile[row.discard_count - 1]]]
+    if effect == Effect.WILD_DRAW_TWO:
+        return row.stack == 2
+    return effect == Effect.WILD_DRAW_FOUR and not rules.w4_enforced and row.stack == 4
+
+
+@kernel
 def brute_force_mask(rules, row, mask):
     mask[:] = 0
     phase = row.phase
@@ -57,12 +77,35 @@ def brute_force_mask(rules, row, mask):
             for card in range(rules.n_cards):
                 if row.holder[card] == row.to_act and rules.card_kind[card] == kind:
                     legal = True
+        elif move == Move.PLAY and phase == Phase.STACK:
+            for card in range(rules.n_cards):
+                if row.holder[card] == row.to_act and rules.card_kind[card] == kind:
+                    legal = legal or _may_stack(rules, row, card)
         elif move == Move.DRAW:
             legal = phase == Phase.PLAY
+            for card in range(rules.n_cards):
+                if rules.forced_play and row.holder[card] == row.to_act:
+                    legal = legal and not _may_play(rules, row, card)
         elif move == Move.KEEP:
-            legal = phase == Phase.DRAWN
-        elif move == Move.CHALLENGE or move == Move.ACCEPT:
+            legal = phase == Phase.DRAWN and not rules.forced_play
+        elif move == Move.ACCEPT:
+            legal = phase == Phase.CHALLENGE or phase == Phase.STACK
+        elif move == Move.CHALLENGE:
             legal = phase == Phase.CHALLENGE
+            if phase == Phase.STACK:
+                legal = _is_single_challengeable_wild(rules, row)
+        elif move == Move.SWAP and phase == Phase.SWAP:
+            seat = rules.action_seat[action]
+            legal = seat < row.num_players and seat != row.to_act
+            if rules.elimination and seat < row.num_players:
+                legal = legal and row.scores[seat] < rules.match_goal
+        elif move == Move.JUMP_IN and phase == Phase.JUMP:
+            top = rules.card_kind[row.discard_pile[row.discard_count - 1]]
+            for card in range(rules.n_cards):
+                if row.holder[card] == row.to_act and rules.card_kind[card] == top:
+                    legal = True
+        elif move == Move.PASS:
+            legal = phase == Phase.JUMP
         elif move == Move.SAY_UNO or move == Move.STAY_SILENT:
             legal = phase == Phase.UNO
         elif move == Move.CATCH or move == Move.LET_GO:
@@ -100,6 +143,8 @@ def _conserved(rules, row):
         if seen[card] != (0 if row.holder[card] < row.num_players else 1):
             return False
         if row.holder[card] >= row.num_players and row.known_by[card] != 0:
+            return False
+        if row.shown_to[card] & ~row.known_by[card]:
             return False
         if row.holder[card] < row.num_players and (row.known_by[card] >> row.holder[card]) & 1:
             return False

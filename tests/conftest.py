@@ -26,6 +26,20 @@ ODD_RULES = {
         wild_draw_four="challenge",
         opening_wild="first_player_chooses",
     ),
+    "house": Rules.preset(
+        "classic", stacking="any", seven_zero=True, jump_in=True, forced_play=True,
+        wild_draw_four="challenge",
+    ),
+    "pocket house": Rules.preset(
+        "pocket", stacking="same", seven_zero=True, jump_in=True, elimination=True,
+        draw_until_playable=True,
+    ),
+    "house mix": Rules.preset(
+        "custom", symbols={"0": 2, "7": 3, "+1": 2, "+2": 2, "S": 1, "V": 1, "3": 2},
+        wild_copies={"W": 1, "WD": 1, "W+2": 2, "W+4": 2}, stacking="any", seven_zero=True,
+        jump_in=True, hand_size=4, opening_wild="first_player_chooses", match_goal=60,
+        elimination=True,
+    ),
     "two colours": Rules.preset("custom", colors=2, hand_size=3, max_players=4),
 }
 PLAYERS = {"pocket": (2, 3, 4, 5), "classic": (2, 4, 10), "pocket51": (2, 5), "mini": (2,)}

@@ -42,6 +42,7 @@ def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Gen
     for old, new in moved_to.items():
         row["holder"][new] = before["holder"][old]
         row["known_by"][new] = before["known_by"][old]
+        row["shown_to"][new] = before["shown_to"][old]
     for i in range(row["draw_count"]):
         row["draw_pile"][i] = moved_to[int(before["draw_pile"][i])]
     if row["drawn_card"] != NO_CARD:
@@ -51,6 +52,10 @@ def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Gen
         held = np.flatnonzero(row["holder"][: rules.n_cards] == player)
         row["hand_kinds"][player] = sum({1 << int(kinds[card]) for card in held})
         assert len(held) == row["hand_size"][player]
+    # Who else has seen an own card is known only as far as the holder saw the showing.
+    for card in np.flatnonzero(row["holder"][: rules.n_cards] == seat):
+        others = int(rng.integers(2 ** int(row["num_players"]))) & ~(1 << seat)
+        row["known_by"][card] |= others & ~row["shown_to"][card]
     row["guilty"] = not row["guilty"]
     row["rng"] ^= np.uint64(rng.integers(2**63))
     return int((hidden != shuffled).sum())

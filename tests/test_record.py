@@ -109,7 +109,7 @@ def test_tampered_heads_are_refused() -> None:
     refused({**good, "rounds": []}, "no round")
     refused({**good, "players": ["a"]}, "num_players")
     refused({**good, "rules": {**good["rules"], "colors": 3}}, "deck")
-    refused({**good, "rules": {**good["rules"], "seven_zero": True}}, "seven_zero")
+    refused({**good, "rules": {**good["rules"], "tournament": True}}, "tournament")
     refused({**good, "rounds": good["rounds"] * 2}, "round 1")
     refused([good], "object")  # type: ignore[arg-type]
 

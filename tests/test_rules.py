@@ -15,7 +15,7 @@ from conftest import ODD_RULES
 from pocket_uno_env import Rules, RulesError
 from pocket_uno_env.actions import Move, catalogue
 from pocket_uno_env.cards import COLORS
-from pocket_uno_env.rules import PRESETS
+from pocket_uno_env.rules import HOUSE_RULES, PRESETS
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,7 @@ def test_dict_round_trip(name: str) -> None:
         "name", "colors", "symbols", "wild_copies", "hand_size", "max_players", "match_goal",
         "opening_wild", "two_player_reverse", "draw_until_playable", "draw_limit",
         "wild_draw_four", "challenge_condition", "uno_call",
+        "stacking", "seven_zero", "jump_in", "forced_play", "elimination",
     }  # fmt: skip
 
 
@@ -117,7 +118,9 @@ def test_order_of_symbols_does_not_matter() -> None:
         ({"wild_draw_four": "x"}, ["wild_draw_four", "enforced"]),
         ({"challenge_condition": "x"}, ["challenge_condition", "any_playable"]),
         ({"uno_call": "x"}, ["uno_call", "explicit"]),
-        ({"stacking": True}, ["stacking"]),
+        ({"stacking": True}, ["stacking", "'same'"]),
+        ({"jump_in": "yes"}, ["jump_in", "true or false"]),
+        ({"stacks": True}, ["stacks"]),
     ],
     ids=str,
 )
@@ -149,9 +152,12 @@ def test_deck_must_cover_the_hands_of_that_many_players() -> None:
 
 def test_record_fields_unknown_or_missing() -> None:
     fields = Rules().to_dict()
-    assert Rules.from_dict({**fields, "stacking": False, "jump_in": None}) == Rules()
-    with pytest.raises(RulesError, match="'stacking'"):
-        Rules.from_dict({**fields, "stacking": "any"})
+    assert Rules.from_dict({**fields, "tournament": False, "jump_in": None}) == Rules()
+    with pytest.raises(RulesError, match="'tournament'"):
+        Rules.from_dict({**fields, "tournament": "any"})
+    for name in HOUSE_RULES:
+        del fields[name]
+    assert Rules.from_dict(fields) == Rules()
     del fields["uno_call"]
     with pytest.raises(RulesError, match="'uno_call' is missing"):
         Rules.from_dict(fields)
