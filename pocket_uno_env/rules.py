@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -233,7 +234,9 @@ class Rules:
         elif name in _PRESETS:
             base = _PRESETS[name]
         else:
-            raise RulesError(f"unknown rules {name!r}; expected one of {list(PRESETS)}")
+            raise RulesError(
+                f"unknown rules {name!r}; expected one of {list(PRESETS)}, or a .toml or .json file"
+            )
         known = {f.name for f in dataclasses.fields(cls)}
         if unknown := sorted(set(changed) - known):
             raise RulesError(f"Rules has no field {unknown[0]!r}; its fields are {sorted(known)}")
@@ -241,12 +244,27 @@ class Rules:
 
     @classmethod
     def of(cls, rules: str | Rules) -> Rules:
-        """`rules` itself, or the preset of that name."""
+        """`rules` itself, the preset of that name, or the rules in that file (TOML or JSON)."""
         if isinstance(rules, Rules):
             return rules
         if isinstance(rules, str):
+            if rules.endswith((".toml", ".json")):
+                return cls.load(rules)
             return cls.preset(rules)
         raise RulesError(f"rules is {rules!r}; expected Rules or one of {list(PRESETS)}")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Rules:
+        """The rules in a TOML or JSON file: a preset by ``name``, and what differs from it."""
+        from .rules_file import load_rules  # it needs Rules
+
+        return load_rules(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write all fields to a file that ends in ``.toml`` or ``.json``."""
+        from .rules_file import save_rules
+
+        save_rules(self, path)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Rules:

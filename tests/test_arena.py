@@ -6,7 +6,7 @@ import pytest
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load, names
 from pocket_uno_env.arena import ArenaError, line_ups, play
 from pocket_uno_env.record import replay
-from pocket_uno_env.reference import check_record
+from pocket_uno_env.referee import check_record
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.state import End
 

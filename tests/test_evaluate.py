@@ -15,7 +15,7 @@ import pytest
 
 from pocket_uno_env.agents import load
 from pocket_uno_env.arena import play
-from pocket_uno_env.reference import check_record
+from pocket_uno_env.referee import check_record
 from pocket_uno_env.report import ReportError, whole_file
 from pocket_uno_env.statistics import mean_estimate, rate_estimate
 

@@ -7,6 +7,7 @@ import json
 import pickle
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,3 +179,43 @@ def test_table_agrees_with_names(rules: Rules) -> None:
         first = int(table["first_card"][index])
         cards = table["card_kind"][first : first + kind.copies]
         assert len(cards) == kind.copies and (cards == index).all()
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+@pytest.mark.parametrize("rules", [*map(Rules.preset, PRESETS), *ODD_RULES.values()])
+def test_rules_in_a_file(rules: Rules, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"study{suffix}"
+    rules.save(path)
+    assert Rules.load(path) == Rules.of(str(path)) == rules
+
+
+def test_a_study_names_a_preset_and_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text('name = "classic"\nwild_draw_four = "challenge"\n[wild_copies]\nW = 4\n"W+4" = 2')
+    assert Rules.load(path) == Rules.preset(
+        "classic", wild_draw_four="challenge", wild_copies={"W": 4, "W+4": 2}
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("a.toml", "name = ", ["a.toml", "TOML"]),
+        ("a.json", "{'name'}", ["a.json", "JSON"]),
+        ("a.json", "[1]", ["a.json", "table"]),
+        ("a.toml", "colors = 7", ["a.toml", "colors", "7"]),
+        ("a.toml", "colours = 4", ["a.toml", "colours"]),
+        ("a.toml", 'name = "skat"', ["a.toml", "skat"]),
+        ("a.txt", "", ["a.txt", ".toml"]),
+    ],
+)
+def test_bad_files(file: str, text: str, words: list[str], tmp_path: Path) -> None:
+    (tmp_path / file).write_text(text)
+    with pytest.raises(RulesError) as error:
+        Rules.load(tmp_path / file)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_missing_file() -> None:
+    with pytest.raises(RulesError, match=r"cannot read rules from nowhere\.toml"):
+        Rules.of("nowhere.toml")
