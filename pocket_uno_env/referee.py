@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from .reference import HOUSE_OFF, PRESETS, SYMBOLS, WILDS, Game, RuleError, deck_counts, is_wild
@@ -77,7 +77,8 @@ def walk(record: dict[str, Any]) -> Iterator[Step]:
         if i > 0:
             dealer = _next_dealer(rounds[i - 1]["dealer"], num_players, out)
             _need(entry["dealer"] == dealer, f"{where}: the deal passes left, to seat {dealer}")
-        game = yield from _walk_round(i, entry, rules, out)
+        due = [0 if seat in out else rules["hand_size"] for seat in range(num_players)]
+        game = yield from _walk_round(i, entry, rules, due)
         totals = [total + points for total, points in zip(totals, game.points, strict=True)]
         out = out_of_match(rules, totals)
         if i + 1 < len(rounds):
@@ -193,13 +194,13 @@ def _check_entry(entry: Any, num_players: int, where: str) -> None:
 
 
 def _walk_round(
-    index: int, entry: dict[str, Any], rules: dict[str, Any], out: Sequence[int]
-) -> Iterator[Step]:
-    """Play a round of a record again, with these seats out, and return it as a game."""
+    index: int, entry: dict[str, Any], rules: dict[str, Any], due: Sequence[int]
+) -> Generator[Step, None, Game]:
+    """Play a round of a record again and return it as a game; who is due no cards is out."""
     where, events, result = f"round {index}", entry["events"], entry["result"]
-    _check_deal(entry, rules, out, where)
+    _check_deal(entry, rules, due, where)
     dealt = {key: entry[key] for key in ("hands", "opening", "pile", "dealer", "turned_back")}
-    game = Game(rules, **dealt, out=out)
+    game = Game(rules, **dealt, out=[seat for seat, size in enumerate(due) if size == 0])
     _compare_events(game, events, 0, where)
     yield Step(index, "deal", game, game.events[:])
     while len(game.events) < len(events):
@@ -220,10 +221,73 @@ def _sorted_items(value: Any) -> Any:
 
 
 def _check_deal(
-    entry: dict[str, Any], rules: dict[str, Any], out: Sequence[int], where: str
+    entry: dict[str, Any], rules: dict[str, Any], due: Sequence[int], where: str
 ) -> None:
     """Verify hands, opening card, cards put back and draw pile (section 2)."""
     hands, opening = entry["hands"], entry["opening"]
     pile, turned_back = entry["pile"], entry["turned_back"]
     shaped = isinstance(hands, list) and all(_are_cards(hand) for hand in hands)
     _need(shaped, f"{where}: hands must be lists of cards")
+    sizes = [len(hand) for hand in hands]
+    _need(sizes == due, f"{where}: hands must be of {due} cards, not {sizes}")
+    _need(isinstance(opening, str), f"{where}: opening must be a card")
+    _need(_are_cards(pile), f"{where}: pile must be a list of cards")
+    _need(_are_cards(turned_back), f"{where}: turned_back must be a list of cards")
+    dealt = Counter([card for hand in hands for card in hand] + [opening, *pile])
+    deck = deck_counts(rules)
+    _need(
+        dealt == deck,
+        f"{where}: the deal is not the deck: {dict(deck - dealt)} are missing, "
+        f"{dict(dealt - deck)} are too many",
+    )
+    if rules["opening_wild"] == "put_back":
+        _need(not is_wild(opening), f"{where}: opening {opening} had to be put back")
+        for card in turned_back:
+            there = is_wild(card) and card in pile
+            _need(there, f"{where}: turned_back {card!r} is no wild among the undealt cards")
+    else:
+        _need(not turned_back, f"{where}: nothing is put back under first_player_chooses")
+
+
+def _check_step(game: Game, events: list[Any], where: str) -> None:
+    """Play the record's next action, which begins at the game's own next event index."""
+    start = len(game.events)
+    place = start
+    if _is_reshuffle(events[start]):  # a reshuffle stands before the draw that needs it
+        place += 1
+    here = f"{where}, event {place}"
+    _need(place < len(events), f"{where}, event {start}: a reshuffle that nothing follows")
+    event = events[place]
+    shaped = isinstance(event, list) and len(event) >= 2 and isinstance(event[1], str)
+    _need(shaped and type(event[0]) is int, f"{here}: {event!r} is no [seat, action]")
+    _need(event[1] != "forced", f"{here}: {event!r}, but no forced draw is due")
+
+    def order(cards: list[str]) -> list[str]:
+        index = len(game.events)
+        found = index < len(events) and _is_reshuffle(events[index])
+        _need(found, f"{where}, event {index}: the reshuffle of {sorted(cards)} is missing")
+        return list(events[index][1])
+
+    try:
+        game.apply(event[0], event[1], reshuffle=order)
+    except RuleError as error:
+        raise RecordError(f"{here}: {error}") from error
+    _compare_events(game, events, start, where)
+
+
+def _is_reshuffle(event: Any) -> bool:
+    return (
+        isinstance(event, list)
+        and len(event) == 2
+        and event[0] == "reshuffle"
+        and _are_cards(event[1])
+    )
+
+
+def _compare_events(game: Game, events: list[Any], start: int, where: str) -> None:
+    """Compare what the game wrote from index `start` on with the record."""
+    for index in range(start, len(game.events)):
+        here, due = f"{where}, event {index}", game.events[index]
+        _need(index < len(events), f"{here}: {due} is missing")
+        # By their text, for which True, 1 and 1.0 are not the same.
+        _need(repr(events[index]) == repr(due), f"{here}: must be {due}, not {events[index]!r}")
