@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -57,3 +58,26 @@ def test_links_lead_somewhere(page: Path) -> None:
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), f"{page.name}: {target}"
         assert not anchor or anchor in anchors(file), f"{page.name}: {target}"
+
+
+def test_faults_name_tests_that_exist() -> None:
+    tests = Path(__file__).parent
+    functions = {
+        name
+        for file in tests.glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
+    }
+    cases = [
+        json.loads(line)["name"]
+        for file in (tests / "cases").glob("*.jsonl")
+        for line in file.read_text("utf-8").splitlines()
+    ]
+    page = (ROOT / "docs" / "faults.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and "#" in line]
+    assert len(rows) >= 29
+    for row in rows:
+        named = re.findall(r"`([^`]+)`", row.split(" | ")[-1])
+        assert named, row
+        for name in named:
+            found = name in functions or any(case.startswith(name) for case in cases)
+            assert found, f"{name!r} in: {row}"

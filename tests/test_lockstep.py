@@ -10,6 +10,7 @@ from lockstep import lockstep
 
 from pocket_uno_env import Rules, RulesError
 from pocket_uno_env.cards import SYMBOLS
+from pocket_uno_env.rules import HOUSE_RULES
 
 PER_RULE_SET = 200_000
 GAMES = [("pocket", n) for n in (2, 3, 4, 5)] + [("classic", n) for n in (2, 3, 6, 10)]
@@ -47,6 +48,8 @@ def random_rules(draw: st.DrawFn) -> Rules:
         "wild_draw_four": draw(st.sampled_from(["enforced", "challenge"])),
         "challenge_condition": draw(st.sampled_from(["any_playable", "matching_color"])),
         "uno_call": draw(st.sampled_from(["explicit", "automatic"])),
+        "stacking": draw(st.sampled_from([False, "same", "any"])),
+        **{name: draw(st.booleans()) for name in HOUSE_RULES[1:]},
     }
     try:
         return Rules.preset("custom", **fields)
