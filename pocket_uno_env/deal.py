@@ -65,6 +65,7 @@ def _begin_round(row):
     row.points[:] = 0
     row.decisions = 0
     row.off_color[:] = 0
+    row.seen[:] = 0
     row.actor = NO_SEAT
     row.color_before = NO_COLOR
     row.top_before = NO_KIND
@@ -124,6 +125,7 @@ def _open(rules, row, log):
     row.holder[card] = IN_DISCARD_PILE
     row.discard_pile[0] = card
     row.discard_count = 1
+    row.discard_kinds = bit(kind)
     row.active_color = color
     return True
 

@@ -291,7 +291,7 @@ def _play(rules, row, kind, color, supply, log):
     row.top_before = top_kind(rules, row)
     row.color_before = row.active_color
     leave_hand(rules, row, seat, card)
-    discard(row, card)
+    discard(rules, row, card)
     row.active_color = color
     row.actor = seat
     row.passes = 0
@@ -450,6 +450,7 @@ def _take_effect(rules, row, supply, log):
 def _challenge(rules, row, supply, log):
     challenger = np.int64(row.to_act)
     actor = np.int64(row.actor)
+    row.seen[challenger] |= row.hand_kinds[actor]
     for card in range(rules.n_cards):
         if row.holder[card] == actor:
             row.known_by[card] |= np.uint16(1 << challenger)
@@ -477,6 +478,7 @@ def _give(rules, row, kind):
     row.holder[card] = receiver
     row.known_by[card] = np.uint16(1 << giver)
     row.shown_to[card] = np.uint16(1 << giver)
+    row.seen[giver] |= bit(kind)
     row.hand_kinds[receiver] |= bit(kind)
     row.hand_size[receiver] += 1
     # The others don't know what left: nothing in the giver's hand is certain for them any more.
@@ -525,6 +527,8 @@ def _count_bits(seats):
 @kernel
 def _exchange(rules, row, one, other):
     """Two seats swap hands."""
+    row.seen[one] |= row.hand_kinds[one]
+    row.seen[other] |= row.hand_kinds[other]
     for card in range(rules.n_cards):
         if row.holder[card] == one:
             _move_card(row, card, one, other)
@@ -542,6 +546,8 @@ def _exchange(rules, row, one, other):
 @kernel
 def _rotate(rules, row):
     """Every seat passes its hand to the next."""
+    for giver in range(row.num_players):
+        row.seen[giver] |= row.hand_kinds[giver]
     for card in range(rules.n_cards):
         holder = row.holder[card]
         if holder < row.num_players:

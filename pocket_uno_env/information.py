@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bits import EMPTY, first, without_first
+from .bits import EMPTY, bit, first, without_first
 from .kernel import kernel
 from .state import IN_DISCARD_PILE, Phase
 
@@ -64,9 +64,57 @@ def place_of(row, seat, card):
 
 
 @kernel
-def shown_to(row, seat, card, other):
-    """Whether `seat` holds the card and knows that `other` knows it."""
-    return row.holder[card] == seat and (row.shown_to[card] >> other) & 1 == 1
+def discards(row):
+    """The kinds in the discard pile, as a bit set."""
+    return row.discard_kinds
+
+
+@kernel
+def known_kinds(rules, row, seat, other):
+    """The kinds of which `seat` knows at least one card in the hand of `other`, as a bit set."""
+    known = EMPTY
+    kinds = row.hand_kinds[other] & row.seen[seat]
+    while kinds != EMPTY:
+        kind = first(kinds)
+        kinds = without_first(kinds)
+        if known_count(rules, row, seat, other, kind) > 0:
+            known |= bit(kind)
+    return known
+
+
+@kernel
+def known_count(rules, row, seat, other, kind):
+    """How many cards of a kind `seat` can place at `other`: a seat or `IN_DISCARD_PILE`."""
+    count = 0
+    card = np.int64(rules.first_card[kind])
+    for copy in range(card, card + rules.copies[kind]):
+        if place_of(row, seat, copy) == other:
+            count += 1
+    return count
+
+
+@kernel
+def shown_kinds(rules, row, seat, other):
+    """The kinds of the seat's own cards of which it knows that `other` knows them."""
+    shown = EMPTY
+    kinds = row.hand_kinds[seat] & row.seen[other]
+    while kinds != EMPTY:
+        kind = first(kinds)
+        kinds = without_first(kinds)
+        if shown_count(rules, row, seat, other, kind) > 0:
+            shown |= bit(kind)
+    return shown
+
+
+@kernel
+def shown_count(rules, row, seat, other, kind):
+    """How many of the seat's own cards of a kind it knows `other` to know."""
+    count = 0
+    card = np.int64(rules.first_card[kind])
+    for copy in range(card, card + rules.copies[kind]):
+        if row.holder[copy] == seat and (row.shown_to[copy] >> other) & 1:
+            count += 1
+    return count
 
 
 @kernel

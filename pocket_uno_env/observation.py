@@ -14,12 +14,22 @@ from functools import lru_cache
 
 import numpy as np
 
-from .information import UNSEEN, own_drawn_kind, place_of, shown_to
+from .bits import EMPTY, first, without_first
+from .information import (
+    discards,
+    known_count,
+    known_kinds,
+    own_drawn_kind,
+    own_hand,
+    shown_count,
+    shown_kinds,
+)
 from .kernel import kernel
 from .piles import top_kind
 from .rules import NO_COLOR, NO_KIND, Rules
 from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_SEAT, Phase
 
+_1 = np.uint64(1)
 SIZE_BINS = 8
 """Hand sizes 1 to 7 have a one-hot place each, 8 and more share the last."""
 
@@ -30,35 +40,57 @@ def _relative(row, observer, seat):
 
 
 @kernel
-def _card(rules, card):
-    """What one physical card adds to its kind's share: 1 / copies."""
-    return np.float32(1.0) / rules.copies[rules.card_kind[card]]
+def _kinds(rules, kinds, out, at):
+    """A set of kinds: 1 for each; the encoder corrects those with several copies."""
+    for kind in range(rules.n_kinds):
+        out[at + kind] = (kinds >> np.uint64(kind)) & _1
+    return at + rules.n_kinds
 
 
 @kernel
-def _cards(rules, row, seat, out, at):
-    """Blocks hand, discards, known, shown: one walk over the physical cards fills all four."""
-    kinds = rules.n_kinds
-    others = row.num_players - 1
-    discards = at + kinds
-    known = discards + kinds
-    shown = known + others * kinds
-    for card in range(rules.n_cards):
-        kind = rules.card_kind[card]
-        place = place_of(row, seat, card)
-        if place == UNSEEN:
-            continue
-        if place == seat:
-            out[at + kind] += _card(rules, card)
-            for other in range(1, others + 1):
-                if shown_to(row, seat, card, (seat + other) % row.num_players):
-                    out[shown + (other - 1) * kinds + kind] += _card(rules, card)
-        elif place == IN_DISCARD_PILE:
-            out[discards + kind] += _card(rules, card)
-        else:
-            other = _relative(row, seat, place)
-            out[known + (other - 1) * kinds + kind] += _card(rules, card)
-    return shown + others * kinds
+def _hand(rules, row, seat, out, at):
+    return _shares(rules, row, seat, seat, own_hand(row, seat), out, at)
+
+
+@kernel
+def _shares(rules, row, seat, place, kinds, out, at):
+    """A set of kinds that lie at one place, with the share of their copies that is there."""
+    _kinds(rules, kinds, out, at)
+    multiple = kinds & rules.multiple_kinds
+    while multiple != EMPTY:
+        kind = first(multiple)
+        multiple = without_first(multiple)
+        out[at + kind] = known_count(rules, row, seat, place, kind) / rules.copies[kind]
+    return at + rules.n_kinds
+
+
+@kernel
+def _discards(rules, row, seat, out, at):
+    return _shares(rules, row, seat, IN_DISCARD_PILE, discards(row), out, at)
+
+
+@kernel
+def _known(rules, row, seat, out, at):
+    for i in range(1, row.num_players):
+        other = (seat + i) % row.num_players
+        kinds = known_kinds(rules, row, seat, other)
+        at = _shares(rules, row, seat, other, kinds, out, at)
+    return at
+
+
+@kernel
+def _shown(rules, row, seat, out, at):
+    for i in range(1, row.num_players):
+        other = (seat + i) % row.num_players
+        kinds = shown_kinds(rules, row, seat, other)
+        _kinds(rules, kinds, out, at)
+        multiple = kinds & rules.multiple_kinds
+        while multiple != EMPTY:
+            kind = first(multiple)
+            multiple = without_first(multiple)
+            out[at + kind] = shown_count(rules, row, seat, other, kind) / rules.copies[kind]
+        at += rules.n_kinds
+    return at
 
 
 @kernel
@@ -209,7 +241,10 @@ def _public(rules, row, seat, out, at):
 def write_observation(rules, row, seat, out):
     """Write what `seat` may know into ``out`` (float32, shape ``(observation_size,)``)."""
     out[:] = 0
-    at = _cards(rules, row, seat, out, 0)
+    at = _hand(rules, row, seat, out, 0)
+    at = _discards(rules, row, seat, out, at)
+    at = _known(rules, row, seat, out, at)
+    at = _shown(rules, row, seat, out, at)
     at = _drawn(rules, row, seat, out, at)
     return _public(rules, row, seat, out, at)
 
@@ -229,24 +264,27 @@ class Block:
         return slice(self.start, self.start + self.length)
 
 
-ENCODERS: tuple[tuple[tuple[str, ...], Callable[..., int]], ...] = (
-    (("hand", "discards", "known", "shown"), _cards),
-    (("drawn",), _drawn),
-    (("top",), _top),
-    (("active_color",), _active_color),
-    (("top_before",), _top_before),
-    (("color_before",), _color_before),
-    (("phase",), _phase),
-    (("to_act",), _to_act),
-    (("actor",), _actor),
-    (("dealer",), _dealer),
-    (("hand_sizes",), _hand_sizes),
-    (("table",), _table),
-    (("scores",), _scores),
-    (("off_color",), _off_color),
-    (("stack",), _stack),
+ENCODERS: tuple[tuple[str, Callable[..., int]], ...] = (
+    ("hand", _hand),
+    ("discards", _discards),
+    ("known", _known),
+    ("shown", _shown),
+    ("drawn", _drawn),
+    ("top", _top),
+    ("active_color", _active_color),
+    ("top_before", _top_before),
+    ("color_before", _color_before),
+    ("phase", _phase),
+    ("to_act", _to_act),
+    ("actor", _actor),
+    ("dealer", _dealer),
+    ("hand_sizes", _hand_sizes),
+    ("table", _table),
+    ("scores", _scores),
+    ("off_color", _off_color),
+    ("stack", _stack),
 )
-"""Which encoder fills which blocks, in the order of `layout`."""
+"""Which encoder fills which block, in the order of `layout`."""
 
 
 @lru_cache(maxsize=256)
@@ -340,12 +378,13 @@ def write_state(rules, row, out):
     at = pile + kinds
     for card in range(rules.n_cards):
         place = row.holder[card]
+        start = at
         if place < row.num_players:
-            out[place * kinds + rules.card_kind[card]] += _card(rules, card)
+            start = place * kinds
         elif place == IN_DRAW_PILE:
-            out[pile + rules.card_kind[card]] += _card(rules, card)
-        else:
-            out[at + rules.card_kind[card]] += _card(rules, card)
+            start = pile
+        kind = rules.card_kind[card]
+        out[start + kind] += np.float32(1.0) / rules.copies[kind]
     at += kinds
     if row.draw_count > 0:
         out[at + rules.card_kind[row.draw_pile[row.draw_count - 1]]] = 1

@@ -87,6 +87,7 @@ def reshuffle(rules, row, supply, log):
         row.holder[card] = IN_DRAW_PILE
     row.discard_pile[0] = row.discard_pile[count]
     row.discard_count = 1
+    row.discard_kinds = bit(rules.card_kind[row.discard_pile[0]])
     row.draw_count = count
     if supply is not None:
         arrange(rules, row.draw_pile, count, supply)
@@ -140,8 +141,9 @@ def leave_hand(rules, row, seat, card):
 
 
 @kernel
-def discard(row, card):
+def discard(rules, row, card):
     """Put a card on the discard pile."""
+    row.discard_kinds |= bit(rules.card_kind[card])
     row.holder[card] = IN_DISCARD_PILE
     row.known_by[card] = 0
     row.shown_to[card] = 0

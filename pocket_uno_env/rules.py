@@ -80,6 +80,7 @@ RULES_ROW = np.dtype(
         ("symbol_kinds", np.uint64, (MAX_KINDS,)),
         ("coloured_kinds", np.uint64),
         ("wild_kinds", np.uint64),
+        ("multiple_kinds", np.uint64),
         ("w4_kind", np.uint64),
         ("n_cards", np.int64),
         ("n_kinds", np.int64),
@@ -384,6 +385,8 @@ def _rules_table(rules: Rules) -> Any:
         if effect in DRAW_EFFECTS:
             row.draw_kinds |= bit
         row.kind_points[index] = kind.points
+        if kind.copies > 1:
+            row.multiple_kinds |= bit
         row.first_card[index] = card
         row.copies[index] = kind.copies
         row.card_kind[card : card + kind.copies] = index

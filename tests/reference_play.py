@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pocket_uno_env.referee import match_is_over, out_of_match
+from pocket_uno_env.referee import CHOICES, match_is_over, out_of_match
 from pocket_uno_env.reference import Game, deal, deck_of, is_wild, preset
 
 Record = dict[str, Any]
@@ -79,6 +79,19 @@ RULE_SETS: dict[str, tuple[dict[str, Any], tuple[int, ...], int]] = {
         300,
     ),
 }
+
+
+def random_house_rules(rng: random.Random) -> dict[str, Any]:
+    """Choose house rules at random, over a deck of few cards or one of the presets."""
+    few = {
+        "colors": 3,
+        "symbols": {"0": 2, "1": 1, "5": 1, "7": 2, "+1": 2, "+2": 1, "S": 1, "V": 2},
+        "wild_copies": {"W": 1, "WD": 1, "W+2": 2, "W+4": 2},
+        "hand_size": 3,
+    }
+    chosen = {field: rng.choice(CHOICES[field]) for field in CHOICES}
+    name, deck = rng.choice([("pocket", {}), ("classic", {"hand_size": 4}), ("pocket", few)])
+    return preset(name, **{**deck, **chosen, "match_goal": rng.choice([20, 60, 150])})
 
 
 def new_round(

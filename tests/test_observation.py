@@ -15,18 +15,17 @@ from pocket_uno_env.scripted import Policy
 def test_each_encoder_fills_its_blocks(rules: Rules, num_players: int) -> None:
     env = raw_env(1, rules=rules, num_players=num_players)
     blocks = {block.name: block for block in layout(rules, num_players)}
-    named = [name for names, _ in ENCODERS for name in names if name in blocks]
+    named = [name for name, _ in ENCODERS if name in blocks]
     assert named == list(blocks)
     for raw in play(env, limit=40):
         whole = raw.observe("player_0")["observation"]
-        for names, encode in ENCODERS:
-            mine = [blocks[name] for name in names if name in blocks]
+        for name, encode in ENCODERS:
             vector = np.zeros(observation_size(rules, num_players), np.float32)
-            start = mine[0].start if mine else len(vector)
-            end = encode(rules.table[0], raw.rows[0], 0, vector, start)
-            assert end - start == sum(block.length for block in mine), names
-            assert not vector[:start].any() and not vector[end:].any()
-            assert (vector[start:end] == whole[start:end]).all(), names
+            place = blocks[name].slice if name in blocks else slice(len(vector), len(vector))
+            end = encode(rules.table[0], raw.rows[0], 0, vector, place.start)
+            assert end == place.stop, name
+            assert not vector[: place.start].any() and not vector[end:].any()
+            assert (vector[place] == whole[place]).all(), name
 
 
 @pytest.mark.parametrize(("rules", "num_players"), every_game())

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import random
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from reference_play import RULE_SETS, Record, finished_rounds, play_match, record_of
 
-from pocket_uno_env.referee import RecordError, check_record
+from pocket_uno_env import reference
+from pocket_uno_env.referee import RecordError, check_record, match_is_over, out_of_match, walk
 from pocket_uno_env.reference import HOUSE_OFF, Game, deck_of, is_wild, preset
 
-Path = tuple[Any, ...]
+Keys = tuple[Any, ...]
 Change = Callable[[Any], None]
+JUMPS_AND_STACKS = preset(
+    "classic",
+    stacking="any",
+    jump_in=True,
+    forced_play=True,
+    elimination=True,
+    hand_size=3,
+    symbols={"0": 1, "1": 2, "7": 1, "+1": 3, "+2": 2},
+)
 
 
 def has_reshuffle(game: Game) -> bool:
     return any(event[0] == "reshuffle" for event in game.events)
+
+
+def jumped_and_stacked(game: Game) -> bool:
+    names = [event[1] for event in game.events]
+    return len(names) < 60 and {"jump in", "pass", "accept"} <= set(map(str, names))
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +56,7 @@ def good_records() -> list[Record]:
         *finished_rounds(RULE_SETS["pocket, other readings"][0], 3, 2, drawn),
         *finished_rounds(RULE_SETS["a small deck"][0], 3, 4, both),
         *finished_rounds(RULE_SETS["a small deck, draw until playable"][0], 2, 4, both),
+        *finished_rounds(JUMPS_AND_STACKS, 3, 3, jumped_and_stacked),
     ]
 
 
@@ -58,34 +77,34 @@ def another_card(record: Record, card: str) -> str:
 # Changes of a round, each at a path of keys and indices into it.
 
 
-def at(value: Any, path: Path) -> Any:
+def at(value: Any, path: Keys) -> Any:
     for key in path:
         value = value[key]
     return value
 
 
-def put(path: Path, value: Any) -> Change:
+def put(path: Keys, value: Any) -> Change:
     def change(entry: Any) -> None:
         at(entry, path[:-1])[path[-1]] = value
 
     return change
 
 
-def drop(path: Path) -> Change:
+def drop(path: Keys) -> Change:
     def change(entry: Any) -> None:
         del at(entry, path[:-1])[path[-1]]
 
     return change
 
 
-def insert(path: Path, value: Any) -> Change:
+def insert(path: Keys, value: Any) -> Change:
     def change(entry: Any) -> None:
         at(entry, path[:-1]).insert(path[-1], value)
 
     return change
 
 
-def exchange(one: Path, other: Path) -> Change:
+def exchange(one: Keys, other: Keys) -> Change:
     def change(entry: Any) -> None:
         first, second = at(entry, one), at(entry, other)
         put(one, second)(entry)
@@ -94,7 +113,7 @@ def exchange(one: Path, other: Path) -> Change:
     return change
 
 
-def move(one: Path, other: Path) -> Change:
+def move(one: Keys, other: Keys) -> Change:
     def change(entry: Any) -> None:
         at(entry, other).append(at(entry, one).pop())
 
@@ -105,7 +124,7 @@ def corrupt_events(record: Record) -> Iterator[tuple[str, Change]]:
     """Yield changes of single events of a finished round, none of which leaves it right."""
     events, seats = record["rounds"][0]["events"], len(record["players"])
     for i, event in enumerate(events):
-        here: Path = ("events", i)
+        here: Keys = ("events", i)
         yield f"event {i} dropped", drop(here)
         yield f"event {i} twice", insert(here, event)
         if i and events[i - 1] != event:
@@ -123,7 +142,7 @@ def corrupt_events(record: Record) -> Iterator[tuple[str, Change]]:
         else:
             for seat in set(range(-1, seats + 1)) - {event[0]}:
                 yield f"event {i} by seat {seat}", put((*here, 0), seat)
-            yield f"event {i}: an unknown action", put((*here, 1), "pass")
+            yield f"event {i}: an unknown action", put((*here, 1), "do nothing")
             if cards and cards[0] != cards[-1]:
                 other_order = exchange((*here, 2, 0), (*here, 2, len(cards) - 1))
                 yield f"event {i}: cards in another order", other_order
@@ -161,7 +180,7 @@ def corrupt_deal(record: Record) -> Iterator[tuple[str, Change]]:
         if repr(wrong) != repr(dealer):
             yield f"dealer {wrong!r}", put(("dealer",), wrong)
     for i, card in enumerate(only["hands"][winner]):
-        mine: Path = ("hands", winner, i)
+        mine: Keys = ("hands", winner, i)
         yield f"card {i} of the winner replaced", put(mine, another_card(record, card))
         for j, other in enumerate(only["pile"]):
             if card != other and j % 7 == i % 7:  # the winner needs every card he was dealt
@@ -200,6 +219,24 @@ def test_every_corrupted_round_is_refused(good_records: list[Record]) -> None:
                     pytest.fail(f"accepted: {what}\n{record['rounds'][0]}")
                 count += 1
     assert count > 4_000
+
+
+def test_every_corrupted_round_of_swaps_is_refused() -> None:
+    rules = preset("classic", seven_zero=True, stacking="same", hand_size=3)
+
+    def swapped(game: Game) -> bool:
+        names = [str(event[1]) for event in game.events]
+        return len(names) < 50 and any(name.startswith("swap") for name in names)
+
+    for record in finished_rounds(rules, 3, 3, swapped):
+        # Whoever won may have been dealt another hand: what is dealt is not tried here.
+        for corrupt in (corrupt_events, corrupt_result):
+            for what, change in corrupt(record):
+                bad = copy.deepcopy(record)
+                change(bad["rounds"][0])
+                with pytest.raises(RecordError):
+                    check_record(bad)
+                    pytest.fail(f"accepted: {what}\n{record['rounds'][0]}")
 
 
 def test_every_corrupted_match_is_refused(good_match: Record) -> None:
@@ -257,6 +294,17 @@ def test_the_head_of_a_record(good_records: list[Record]) -> None:
             check_record({**good, "rules": {**good["rules"], "sevens": value}})
     for harmless in (False, None):
         check_record({**good, "rules": {**good["rules"], "sevens": harmless}})
+    for field in HOUSE_OFF:
+        for value in ("no", 0, 1, [], {}):
+            with pytest.raises(RecordError, match=f"{field} must be one of"):
+                check_record({**good, "rules": {**good["rules"], field: value}})
+    with pytest.raises(RecordError, match="stacking must be one of"):
+        check_record({**good, "rules": {**good["rules"], "stacking": True}})
+    older = {field: value for field, value in good["rules"].items() if field not in HOUSE_OFF}
+    check_record({**good, "rules": older})
+    for harmless in (False, None):
+        for field in HOUSE_OFF:
+            check_record({**good, "rules": {**older, field: harmless}})
     for form in ("uno-record/2", "", None, 1):
         with pytest.raises(RecordError, match="format"):
             check_record({**good, "format": form})
@@ -294,6 +342,7 @@ def test_nothing_but_a_record_error_comes_of_nonsense(good_records: list[Record]
         "uno_call",
         "wild_draw_four",
     }
+    free |= HOUSE_OFF.keys()
     for record in (good_records[0], good_records[-1]):
         for path in leaves(record):
             for value in junk:
@@ -330,3 +379,136 @@ def test_the_message_names_round_and_event(good_records: list[Record]) -> None:
     del events[index]
     with pytest.raises(RecordError, match=f"round 0, event {index}: the reshuffle of .* missing"):
         check_record(twin)
+
+
+# Matches with elimination (section 11)
+
+
+@pytest.fixture(scope="module")
+def elimination_match() -> Record:
+    """A match of 4 in which one after the other goes out, by rounds of every length."""
+    rules = preset("pocket", elimination=True, match_goal=60)
+    for seed in range(100):
+        games = play_match(rules, 4, random.Random(seed))
+        left = [len(game.seats) for game in games]
+        if {4, 3, 2} == set(left) and left.count(3) > 1 and left.count(2) > 1:
+            return record_of(games, match=True)
+    raise AssertionError("no such match")
+
+
+def test_a_match_with_elimination(elimination_match: Record) -> None:
+    check_record(elimination_match)
+    rounds = elimination_match["rounds"]
+    totals, out, dealer = [0, 0, 0, 0], set[int](), rounds[0]["dealer"]
+    for entry in rounds:
+        assert len(out) < 3  # or the match was over
+        assert entry["dealer"] == dealer
+        assert [seat for seat in range(4) if not entry["hands"][seat]] == sorted(out)
+        acted = {event[0] for event in entry["events"]} - {"reshuffle"}
+        assert not acted & out
+        points = entry["result"]["points"]
+        assert all(points[seat] == 0 for seat in out)
+        if entry["result"]["winner"] is not None:
+            assert points[entry["result"]["winner"]] == 0
+        totals = [total + more for total, more in zip(totals, points, strict=True)]
+        out = {seat for seat, total in enumerate(totals) if total >= 60}
+        dealer = next(s % 4 for s in range(dealer + 1, dealer + 5) if s % 4 not in out)
+    assert len(out) == 3
+
+
+def test_every_corrupted_match_with_elimination_is_refused(elimination_match: Record) -> None:
+    rounds = elimination_match["rounds"]
+    first_out = next(i for i, entry in enumerate(rounds) if [] in entry["hands"])
+    seat_out = rounds[first_out]["hands"].index([])
+    seat_in = rounds[first_out]["dealer"]
+
+    def refused(match: str, change: Callable[[Record], Any]) -> None:
+        twin = copy.deepcopy(elimination_match)
+        change(twin)
+        assert twin != elimination_match
+        with pytest.raises(RecordError, match=match):
+            check_record(twin)
+
+    def deal_in(record: Record) -> None:
+        entry = record["rounds"][first_out]
+        entry["hands"][seat_out] = [entry["pile"].pop() for _ in range(5)]
+
+    def deal_out(record: Record) -> None:
+        entry = record["rounds"][first_out]
+        entry["pile"] += entry["hands"][seat_in]
+        entry["hands"][seat_in] = []
+
+    here = f"round {first_out}"
+    refused(f"{here}: hands must be of", deal_in)
+    refused(f"{here}: hands must be of", deal_out)
+    refused("is out of the match", lambda r: r["rounds"][first_out].update(dealer=seat_out))
+    third = next(s for s in range(4) if s not in (seat_out, seat_in))
+    refused("the deal passes left", lambda r: r["rounds"][first_out].update(dealer=third))
+    refused("round 0: hands must be of", lambda r: r.update(rounds=r["rounds"][first_out:]))
+    refused("ends the match", lambda r: r["rounds"].append(copy.deepcopy(r["rounds"][-1])))
+    refused("hands must be of|ends the match", lambda r: r["rules"].update(match_goal=10))
+    refused("hands must be of", lambda r: r["rules"].update(match_goal=10_000))
+    refused("result: must be", lambda r: r["rules"].update(elimination=False))
+
+    def winner_scores(record: Record) -> None:
+        for entry in record["rounds"]:
+            result = entry["result"]
+            if result["winner"] is not None:
+                held = result["points"]
+                result["points"] = [sum(held) * (s == result["winner"]) for s in range(4)]
+
+    refused("result: must be", winner_scores)
+
+
+def test_the_match_is_over_when_all_but_one_are_out() -> None:
+    rules = preset("pocket", elimination=True, match_goal=10)
+    assert out_of_match(rules, [0, 10, 9]) == [1]
+    assert not match_is_over(rules, [0, 10, 9])
+    assert match_is_over(rules, [0, 10, 11])
+    assert match_is_over(rules, [0, 10])
+    rules["elimination"] = False
+    assert out_of_match(rules, [0, 10, 9]) == []
+    assert match_is_over(rules, [0, 10, 9])
+    assert not match_is_over(rules, [0, 9, 9])
+
+
+def test_in_a_single_round_nobody_is_out() -> None:
+    rules = preset("mini", elimination=True, match_goal=1)
+    game = Game(rules, [["R1", "R2"], ["W", "B2"]], "B1", ["W"], dealer=1)
+    game.apply(0, "play R1")
+    game.apply(1, "draw")
+    game.apply(1, "play W:R")
+    game.apply(0, "play R2")
+    assert game.result() == {"winner": 0, "points": [0, 52], "end": "out"}
+    check_record(record_of([game]))
+
+
+# Walking
+
+
+def test_the_steps_of_a_record(good_records: list[Record], good_match: Record) -> None:
+    for record in (*good_records, good_match):
+        steps = list(walk(record))
+        for i, entry in enumerate(record["rounds"]):
+            mine = [step for step in steps if step.round == i]
+            assert [step.what for step in mine] == (
+                ["deal", *["decision"] * (len(mine) - 2), "result"]
+            )
+            assert [event for step in mine for event in step.events] == entry["events"]
+            assert mine[-1].game.result() == entry["result"]
+            for step in mine[1:-1]:
+                own = [e for e in step.events if e[0] != "reshuffle" and e[1] != "forced"]
+                assert len(own) == 1
+
+
+def test_the_referee_knows_the_reference_alone() -> None:
+    """A fault of the engine cannot hide in its judge."""
+    for name, known in (("reference", set[str]()), ("referee", {"reference"})):
+        file = Path(reference.__file__).with_name(f"{name}.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                assert node.module in known
+            elif isinstance(node, ast.ImportFrom):
+                assert str(node.module).split(".")[0] in sys.stdlib_module_names
+            elif isinstance(node, ast.Import):
+                assert all(a.name.split(".")[0] in sys.stdlib_module_names for a in node.names)

@@ -14,29 +14,60 @@ from reference_play import (
     new_round,
     play_match,
     play_on,
+    random_house_rules,
     record_of,
     shuffled,
 )
 
 from pocket_uno_env.referee import check_record
-from pocket_uno_env.reference import PRESETS, Game, RuleError, deck_of, is_wild, preset
+from pocket_uno_env.reference import (
+    PRESETS,
+    Game,
+    RuleError,
+    card_points,
+    deal,
+    deck_of,
+    is_wild,
+    preset,
+)
 
 # Random play
 
 
 @pytest.mark.parametrize("name", RULE_SETS)
 def test_random_rounds(name: str) -> None:
-    random_rounds(name, range(RULE_SETS[name][2]))
+    rules, players, count = RULE_SETS[name]
+    ends = random_rounds(rules, players, range(count))
+    assert ends["out"] > count // 10
+    if "small deck" in name:
+        assert ends["blocked"] > 0
+
+
+def test_random_rounds_of_random_house_rules() -> None:
+    ends: Counter[str | None] = Counter()
+    for seed in range(250):
+        rng = random.Random(seed)
+        ends += random_rounds(random_house_rules(rng), (2, 3, 4, 5), range(seed, seed + 1))
+    assert ends["out"] > 80
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", RULE_SETS)
 def test_thousands_of_random_rounds(name: str) -> None:
-    random_rounds(name, range(1_000, 3_000))
+    random_rounds(*RULE_SETS[name][:2], range(1_000, 3_000))
 
 
-def random_rounds(name: str, seeds: range) -> None:
-    rules, players, _ = RULE_SETS[name]
+@pytest.mark.soak
+def test_thousands_of_random_house_rules() -> None:
+    for seed in range(1_000, 6_000):
+        rules = random_house_rules(random.Random(seed))
+        random_rounds(rules, (2, 3, 4, 5), range(seed, seed + 1))
+
+
+def random_rounds(
+    rules: dict[str, Any], players: tuple[int, ...], seeds: range
+) -> Counter[str | None]:
+    """Play rounds, checking each position and record; return how they ended."""
     deck = Counter(deck_of(rules))
     ends: Counter[str | None] = Counter()
     for seed in seeds:
@@ -65,15 +96,15 @@ def random_rounds(name: str, seeds: range) -> None:
         if game.end == "out":
             winner = result["winner"]
             assert game.hands[winner] == []
-            assert [p for seat, p in enumerate(result["points"]) if seat != winner] == (
-                [0] * (game.num_players - 1)
-            )
+            held = [sum(map(card_points, hand)) for hand in game.hands]
+            if game.rules["elimination"]:
+                assert result["points"] == held
+            else:
+                assert result["points"] == [sum(held) * (s == winner) for s in range(len(held))]
         else:
             assert result["winner"] is None and not any(result["points"])
         check_record(record_of([game]))
-    assert ends["out"] > len(seeds) // 10
-    if "small deck" in name:
-        assert ends["blocked"] > 0
+    return ends
 
 
 def test_matches() -> None:
@@ -82,6 +113,17 @@ def test_matches() -> None:
             games = play_match(preset(name), num_players, random.Random(seed))
             check_record(record_of(games, match=True))
             check_record(record_of(games[:1], match=True))
+
+
+def test_matches_of_random_house_rules() -> None:
+    lengths = []
+    for seed in range(40):
+        rng = random.Random(seed)
+        rules = random_house_rules(rng)
+        games = play_match(rules, rng.choice([2, 3, 5]), rng)
+        check_record(record_of(games, match=True))
+        lengths.append(len(games))
+    assert max(lengths) > 3
 
 
 def test_a_match_goes_on_after_rounds_without_a_winner() -> None:
@@ -116,14 +158,17 @@ def everything(game: Game) -> str:
 
 
 def test_illegal_actions_are_refused_and_change_nothing() -> None:
-    for seed, (rules, players, _) in enumerate(RULE_SETS.values()):
+    all_rules = [rules for rules, _, _ in RULE_SETS.values()]
+    all_rules += [random_house_rules(random.Random(seed)) for seed in range(12)]
+    for seed, rules in enumerate(all_rules):
         rng = random.Random(seed)
-        game = new_round(rules, players[-1], rng)
+        game = new_round(rules, min(rules["max_players"], 4), rng)
         names = {f"play {card}" for card in deck_of(rules) if not is_wild(card)}
         names |= {f"play {c}:{color}" for c in deck_of(rules) if is_wild(c) for color in "RBGYX"}
         names |= {f"give {card}" for card in deck_of(rules)} | {"name R", "name X", "", "play"}
         names |= {"draw", "keep", "challenge", "accept", "say uno", "stay silent", "catch"}
         names |= {"let go", "play W", "reshuffle", "forced", "Draw", "draw "}
+        names |= {"pass", "jump in", "jump", "swap", "swap -1", "swap 0", "swap 1", "swap 9"}
         for _ in range(40):
             before, legal, actor = everything(game), game.legal_names(), game.actor
             wrong = [(actor, name) for name in sorted(names - set(legal))]
@@ -274,6 +319,127 @@ def test_a_last_reverse_does_not_turn_the_direction() -> None:
     game = Game(preset("pocket", hand_size=1), [["RV"], ["R1"], ["R2"]], "R9", [], dealer=2)
     game.apply(0, "play RV")
     assert (game.snapshot()["direction"], game.snapshot()["to_act"]) == (1, None)
+
+
+# Seats that are out (section 11, elimination)
+
+
+def game_of_four(hands: str, opening: str, out: int, pile: str = "", **changed: Any) -> Game:
+    """Return a game of 4 seats in which `out` is out and seat 0 plays first."""
+    rules = preset("classic", elimination=True, uno_call="automatic", hand_size=2, **changed)
+    dealt = [hand.split() for hand in hands.split("|")]
+    return Game(rules, dealt, opening, pile.split(), dealer=3, out=[out])
+
+
+def to_act_after(game: Game, *steps: tuple[int, str]) -> int | None:
+    for seat, name in steps:
+        game.apply(seat, name, reshuffle=sorted)
+    seat: int | None = game.snapshot()["to_act"]
+    return seat
+
+
+def test_the_deal_passes_over_a_seat_that_is_out() -> None:
+    rules = preset("classic", hand_size=2)
+    deck = ["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9"]
+    hands, opening, pile = deal(rules, deck, 4, dealer=0, out=[1])
+    assert hands == [["R3", "R6"], [], ["R1", "R4"], ["R2", "R5"]]
+    assert (opening, pile) == ("R7", ["R8", "R9"])
+
+
+def test_turns_and_effects_pass_over_a_seat_that_is_out() -> None:
+    hands = "R2 R+2 || R3 RS | R4 RV"
+    assert to_act_after(game_of_four(hands, "R9", 1), (0, "play R2")) == 2
+    game = game_of_four(hands, "R9", 1, pile="B1 B2 B3")
+    assert to_act_after(game, (0, "play R+2")) == 3
+    assert game.hands == [["R2"], [], ["R3", "RS", "B1", "B2"], ["R4", "RV"]]
+    assert to_act_after(game_of_four(hands, "R9", 1), (0, "play R2"), (2, "play RS")) == 0
+    steps = ((0, "play R2"), (2, "play R3"), (3, "play RV"))
+    assert to_act_after(game_of_four(hands, "R9", 1), *steps) == 2
+    for opening, first in (("R9", 0), ("RS", 2), ("RV", 3)):
+        assert to_act_after(game_of_four(hands, opening, 1)) == first
+    game = game_of_four("R2 R+2 | R3 RS || R4 RV", "R+2", 2, pile="B1 B2 B3")
+    assert to_act_after(game) == 1
+    assert game.hands[0] == ["R2", "R+2", "B1", "B2"]
+
+
+def test_askings_pass_over_a_seat_that_is_out() -> None:
+    hands = "R2 R3 || R2 RS | R4 RV"
+    game = game_of_four(hands, "R9", 1, jump_in=True)
+    assert to_act_after(game, (0, "play R2")) == 2
+    assert to_act_after(game, (2, "pass")) == 3
+    assert to_act_after(game, (3, "pass")) == 2
+    assert game.phase == "play"
+    game = game_of_four(hands, "R9", 1)
+    game.rules["uno_call"] = "explicit"
+    assert to_act_after(game, (0, "play R2"), (0, "stay silent"), (2, "let go")) == 3
+    assert to_act_after(game, (3, "let go")) == 2
+    game = game_of_four("R+2 R3 || B+2 RS | R4 RV", "R9", 1, stacking="same")
+    assert to_act_after(game, (0, "play R+2")) == 2
+    assert to_act_after(game, (2, "play B+2")) == 3
+
+
+def test_hands_pass_over_a_seat_that_is_out() -> None:
+    game = game_of_four("R0 R7 || R3 RS | R4 RV", "R9", 1, seven_zero=True)
+    assert to_act_after(game, (0, "play R0")) == 2
+    assert game.hands == [["R4", "RV"], [], ["R7"], ["R3", "RS"]]
+    game = game_of_four("R0 R7 || R3 RS | R4 RV", "R9", 1, seven_zero=True)
+    game.apply(0, "play R7")
+    assert game.legal_names() == ["swap 2", "swap 3"]
+
+
+def test_two_players_left_are_two_players() -> None:
+    rules = preset("classic", elimination=True, uno_call="automatic", hand_size=2)
+    hands: list[list[str]] = [["RV", "R2", "R3"], [], ["R4", "R5", "R6"], []]
+    game = Game(rules, hands, "R9", [], dealer=2, out=[1, 3])
+    assert to_act_after(game, (0, "play RV")) == 0
+    assert to_act_after(game, (0, "play R2")) == 2
+
+
+def test_a_round_is_blocked_by_those_who_are_in() -> None:
+    game = game_of_four("R2 R3 || B4 B5 | G6 G7", "Y9", 1)
+    assert to_act_after(game, (0, "draw"), (2, "draw")) == 3
+    assert to_act_after(game, (3, "draw")) is None
+    assert game.result() == {"winner": None, "points": [0, 0, 0, 0], "end": "blocked"}
+
+
+def test_who_is_out_scores_nothing() -> None:
+    game = game_of_four("R2 R3 || R4 B5 | W R7", "R9", 1)
+    assert (
+        to_act_after(game, (0, "play R2"), (2, "play R4"), (3, "play R7"), (0, "play R3")) is None
+    )
+    assert game.result() == {"winner": 0, "points": [0, 0, 5, 50], "end": "out"}
+
+
+# The order of house rules' events (sections 8 and 11)
+
+
+def test_events_of_house_rules() -> None:
+    game = small_game(uno_call="automatic", stacking="same")
+    game.hands = [["R2", "R+2", "R1"], ["R3", "B+2"]]
+    for seat, name in ((0, "play R+2"), (1, "play B+2"), (0, "accept")):
+        game.apply(seat, name, reshuffle=sorted)
+    assert game.events == [
+        [0, "play R+2"],
+        [1, "play B+2"],
+        [0, "accept"],
+        [0, "forced", ["B2", "B3", "B4", "B+2"]],
+    ]
+    rules = preset("classic", hand_size=2, jump_in=True, seven_zero=True)
+    game = Game(rules, [["R7", "R1"], ["R7", "R2"]], "R9", ["B1", "B2", "B3"], dealer=1)
+    steps = ((0, "play R7"), (0, "stay silent"), (1, "catch"), (1, "jump in"), (1, "say uno"))
+    for seat, name in (*steps, (0, "pass"), (1, "swap 0")):
+        game.apply(seat, name)
+    assert game.events == [
+        [0, "play R7"],
+        [0, "stay silent"],
+        [1, "catch"],
+        [0, "forced", ["B1", "B2"]],
+        [1, "jump in"],
+        [1, "say uno"],
+        [0, "pass"],
+        [1, "swap 0"],
+    ]
+    assert game.hands == [["R2"], ["R1", "B1", "B2"]]
 
 
 # Presets

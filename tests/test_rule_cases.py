@@ -24,7 +24,10 @@ CASES: list[Case] = [
     for path in CASE_FILES
     for line in path.read_text(encoding="utf-8").splitlines()
 ]
-SECTIONS = ("1 cards", "2 opening", "3 a turn", "4 effects", "5 UNO", "6 the end")
+SECTIONS = (
+    "1 cards", "2 opening", "3 a turn", "4 effects", "5 UNO", "6 the end",
+    "11 stacking", "11 seven-zero", "11 jump-in", "11 forced play", "11 elimination", "11 combined",
+)  # fmt: skip
 
 
 def changed_fields(case: Case) -> dict[str, Any]:
