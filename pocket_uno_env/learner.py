@@ -17,7 +17,7 @@ from .engine import apply, truncate, write_mask
 from .kernel import kernel
 from .observation import write_observation
 from .payoff import round_payoffs
-from .rng import row_seed
+from .rng import mix, next_state, row_seed
 from .rules import MAX_SEATS
 from .scripted import act, choose
 from .state import NO_SEAT, End, as_rows
@@ -59,9 +59,9 @@ def _take(rules, row, action, max_cycles):
 
 @kernel
 def _deal(rules, row, book, pool):
-    """Deal a round with a random dealer; draw the learner's seat and its opponents."""
-    row.dealer = NO_SEAT
-    row.scores[:] = 0
+    """Begin a new game, seeded by the last one; draw the learner's seat and its opponents."""
+    row.rng = next_state(row.rng)
+    new_game(row, row.num_players, mix(row.rng))
     deal_round(rules, row, NO_SEAT, None, None)
     book.learner = choose(row, row.num_players)
     for seat in range(row.num_players):

@@ -3,7 +3,7 @@
 | file | holds |
 |---|---|
 | ``config.json`` | rules, players, view, network, all settings, versions |
-| ``checkpoints/step-*.safetensors`` | the newest few checkpoints: weights and everything else that the run needs to go on |
+| ``checkpoints/step-*.safetensors`` | the newest few: all that a run needs to go on |
 | ``model.safetensors`` | the final weights |
 | ``results.json`` | the evaluation at the end |
 | ``events.out.tfevents.*`` | TensorBoard's curves |

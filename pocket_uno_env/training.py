@@ -338,10 +338,13 @@ class Keeper(BaseCallback):
             raise Interrupted
 
     def _on_step(self) -> bool:
-        ended = self.model.ep_info_buffer
-        won = np.mean([episode["r"] > 0 for episode in ended]) if ended else float("nan")
-        self.report(self.num_timesteps, {"win_rate": float(won)})
         return True
+
+    def _on_rollout_end(self) -> None:
+        ended = self.model.ep_info_buffer
+        won = float(np.mean([episode["r"] > 0 for episode in ended])) if ended else float("nan")
+        self.logger.record("rollout/win_rate", won)
+        self.report(self.num_timesteps, {"win_rate": won})
 
 
 def make_model(

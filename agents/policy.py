@@ -1,0 +1,236 @@
+"""Trained models as agents: weights from safetensors, never unpickled, and no PyTorch needed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pocket_uno_env import runs
+from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents.protocol import Agent, AgentError
+from pocket_uno_env.batch import mask_rows, observe_rows
+from pocket_uno_env.canonical import color_tables, plain_actions, to_view
+from pocket_uno_env.kernel import kernel
+from pocket_uno_env.observation import layout, observation_size
+from pocket_uno_env.rng import mix, next_state
+from pocket_uno_env.rules import Rules
+
+_11 = np.uint64(11)
+
+
+@kernel
+def _forward(weights: Any, sizes: Any, observation: Any, values: Any) -> Any:
+    """Run the network; the logits stand in the returned slice of ``values``.
+
+    ``weights`` holds, layer by layer, the matrix (input by output) and the bias; ``values`` has
+    room for two layers. Most inputs of a layer are 0, and their rows are passed over.
+    """
+    half = values.shape[0] // 2
+    x = observation
+    at = 0
+    for layer in range(sizes.shape[0] - 1):
+        rows, columns = sizes[layer], sizes[layer + 1]
+        start = half * (layer % 2)
+        y = values[start : start + columns]
+        bias = at + rows * columns
+        y[:] = weights[bias : bias + columns]
+        for i in range(rows):
+            if x[i] != 0:
+                row = weights[at + i * columns : at + (i + 1) * columns]
+                for j in range(columns):
+                    y[j] += x[i] * row[j]
+        if layer < sizes.shape[0] - 2:
+            for j in range(columns):
+                y[j] = max(y[j], np.float32(0.0))
+        x = y
+        at = bias + columns
+    return x
+
+
+@kernel
+def choose_actions(
+    weights: Any,
+    sizes: Any,
+    observations: Any,
+    masks: Any,
+    rows: Any,
+    index: Any,
+    sample: Any,
+    actions: Any,
+) -> None:
+    """Write the likeliest legal action, or if `sample` one drawn, into ``actions``.
+
+    Parameters
+    ----------
+    weights : float32 array
+        Layer by layer the matrix, input by output, and the bias, all in one line.
+    sizes : int64 array
+        The layers' sizes, from the observation's to the number of actions.
+    observations : float32 array, shape ``(m, sizes[0])``
+    masks : int8 array, shape ``(m, sizes[-1])``, at least one 1 in each line
+    rows, index : the games
+        Only their ``policy_rng`` is used, and only to sample.
+    actions : int64 array, shape ``(m,)``, written
+    """
+    widest = 0
+    for size in sizes:
+        widest = max(widest, size)
+    values = np.empty(2 * widest, np.float32)
+    for m in range(observations.shape[0]):
+        logits = _forward(weights, sizes, observations[m], values)
+        mask = masks[m]
+        best = -1
+        for action in range(mask.shape[0]):
+            if mask[action] and (best < 0 or logits[action] > logits[best]):
+                best = action
+        if sample:
+            best = _draw(logits, mask, best, rows[index[m]])
+        actions[m] = best
+
+
+@kernel
+def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
+    """Draw a legal action from the softmax of ``logits``, with the row's policy generator."""
+    total = 0.0
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            total += np.exp(np.float64(logits[action] - logits[best]))
+    row.policy_rng = next_state(row.policy_rng)
+    left = total * (mix(row.policy_rng) >> _11) / 9007199254740992.0
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            left -= np.exp(np.float64(logits[action] - logits[best]))
+            if left < 0:
+                return action
+    return best
+
+
+class PolicyAgent(Agent):
+    """A trained network. It always masks, and sees what the observation holds.
+
+    Parameters
+    ----------
+    name : str
+    layers : list of (weight, bias)
+        float32, shapes ``(out, in)`` and ``(out,)``, with ReLU between them.
+    rules : Rules
+    num_players : int
+        What it was trained for.
+    view : {"plain", "canonical"}
+    sample : bool
+        Draw from the policy instead of taking its likeliest action. The randomness comes from the
+        row, so that the same games go the same way.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        layers: list[tuple[np.ndarray, np.ndarray]],
+        rules: Rules,
+        num_players: int,
+        view: str = "plain",
+        sample: bool = False,
+    ) -> None:
+        sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
+        expected = [observation_size(rules, num_players), len(catalogue(rules))]
+        if [sizes[0], sizes[-1]] != expected:
+            raise AgentError(
+                f"the network of {name!r} has {sizes[0]} inputs and {sizes[-1]} outputs; rules "
+                f"{rules.name!r} with {num_players} players need {expected[0]} and {expected[1]}"
+            )
+        self.name = name
+        self.rules = rules
+        self.num_players = num_players
+        self.view = view
+        self.sample = sample
+        self._sizes = np.array(sizes)
+        self._weights = np.concatenate(
+            [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
+        ).astype(np.float32)
+
+    def check(self, rules: Rules, num_players: int) -> None:
+        """Refuse cards, decisions or a number of players other than those of the training."""
+        if num_players != self.num_players:
+            raise AgentError(
+                f"agent {self.name!r} was trained for {self.num_players} players, not {num_players}"
+            )
+        own = self.rules
+        if rules.kinds != own.kinds:
+            raise AgentError(
+                f"agent {self.name!r} was trained with the cards of rules {own.name!r}; rules "
+                f"{rules.name!r} have others"
+            )
+        same_names = catalogue(rules).names == catalogue(own).names
+        if not same_names or layout(rules, num_players) != layout(own, num_players):
+            raise AgentError(
+                f"agent {self.name!r} was trained with other house rules, which ask for other "
+                "decisions"
+            )
+
+    def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `Agent.act_rows`."""
+        observations = np.empty((len(index), self._sizes[0]), np.float32)
+        masks = np.empty((len(index), self._sizes[-1]), np.int8)
+        observe_rows(rules.table, rows, index, observations)
+        mask_rows(rules.table, rows, index, masks)
+        actions = np.empty(len(index), np.int64)
+        orders = np.empty((len(index), rules.colors), np.int64)
+        tables = color_tables(rules, self.num_players)
+        if self.view == "canonical":
+            to_view(tables, observations, masks, orders)
+        choose_actions(
+            self._weights, self._sizes, observations, masks, rows, index, self.sample, actions
+        )
+        if self.view == "canonical":
+            plain_actions(tables, orders, actions.copy(), actions)
+        return actions
+
+
+def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
+    """The agent that a run of train.py has made.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run's folder, its ``model.safetensors`` or one of its checkpoints. ``config.json`` must
+        lie in the run's folder.
+    sample : bool
+        See `PolicyAgent`.
+
+    Raises
+    ------
+    RunError, AgentError
+        When there is no such run, it is not finished, or its files don't fit each other.
+    """
+    path = Path(path)
+    weights = path
+    if path.is_dir():
+        weights = path / runs.MODEL
+        if not weights.exists() and (saved := runs.checkpoints(path)):
+            raise runs.RunError(
+                f"the run {path} is not finished; train.py --resume {path} goes on with it, and "
+                f"its newest checkpoint {saved[-1]} can be loaded by this name"
+            )
+    folder = weights.parent
+    if folder.name == runs.CHECKPOINTS:
+        folder = folder.parent
+    config = runs.read_config(folder)
+    tensors, _ = runs.load_tensors(weights)
+    sizes = config["network"]["layers"]
+    layers = []
+    for i, (inputs, outputs) in enumerate(pairwise(sizes)):
+        weight, bias = (tensors.get(f"policy.{i}.{part}") for part in ("weight", "bias"))
+        if weight is None or weight.shape != (outputs, inputs) or bias is None:
+            raise AgentError(f"{weights} does not hold the network that {runs.CONFIG} describes")
+        layers.append((weight, bias))
+    return PolicyAgent(
+        str(path),
+        layers,
+        Rules.from_dict(config["rules"]),
+        config["num_players"],
+        config["view"],
+        sample,
+    )

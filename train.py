@@ -1,0 +1,309 @@
+"""Train an agent with MaskablePPO and print how often it wins.
+
+   train.py --opponents greedy --seed 1 --out runs/mine
+   train.py --resume runs/mine
+
+Many rounds run side by side in one compiled batch. The opponents move inside
+`step`, and the learner's seat varies. With the same settings and seed a run
+repeats itself, also if it was interrupted and resumed in between.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import tyro
+from rich.console import Console
+from stable_baselines3.common.logger import configure
+
+from pocket_uno_env import report, runs, training
+from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.arena import play
+from pocket_uno_env.kernel import CACHE_DIR
+from pocket_uno_env.progress import Display
+from pocket_uno_env.rules import PRESETS, Rules, RulesError
+from pocket_uno_env.sb3_env import LearnerVecEnv
+
+EVALUATION_SEED = 1_000_003
+"""Other deals than those of the training, the same for every run."""
+
+
+@dataclass
+class Settings:
+    """The fields are the options of the command line; config.json keeps them."""
+
+    rules: str = "pocket"
+    """The rules: the name of a preset, or a file (.toml or .json)."""
+    num_players: int = 2
+    """Seats at the table; one is the learner's."""
+    opponents: tuple[str, ...] = ("greedy",)
+    """Agents, by name or path, from which the other seats are drawn anew each round.
+    One that is listed twice comes twice as often."""
+    steps: int = 2_000_000
+    """The learner's decisions in all, rounded up to whole rollouts."""
+    seed: int = 0
+    """The same seed and settings give the same weights."""
+    out: Path | None = None
+    """The folder of the run, new or empty. Without it the next free runs/RULES-Np-NUMBER."""
+    resume: Path | None = None
+    """Go on with the run in this folder, from its newest checkpoint and with its settings.
+    Only --steps, --threads and --deals can be changed."""
+    threads: int = 1
+    """PyTorch's threads. More help on an idle machine and hurt on a busy one."""
+
+    reward: Literal["win", "points"] = "win"
+    """What a round pays: win or lose, or points over the match goal."""
+    view: Literal["plain", "canonical"] = "canonical"
+    """What the network sees: colours by name, or the active one first, the others by cards held."""
+    network: tuple[int, ...] = (256, 256)
+    """Sizes of the hidden layers, the same for actor and critic."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
+
+    games: int = 512
+    """Rounds that run side by side."""
+    rollout: int = 32
+    """Decisions in each game between two updates."""
+    batch_size: int = 2048
+    """Decisions in a gradient step."""
+    epochs: int = 3
+    """Passes over each rollout."""
+    learning_rate: float = 1e-3
+    """At the start; it falls to 0 in a straight line."""
+    gamma: float = 1.0
+    """Discount for each of the learner's decisions."""
+    gae_lambda: float = 0.95
+    """Of the generalized advantage estimate."""
+    clip_range: float = 0.2
+    """How far PPO lets the probability of an action move."""
+    entropy: float = 0.01
+    """Weight of the entropy bonus."""
+    value_weight: float = 0.5
+    """Weight of the critic's loss."""
+    max_grad_norm: float = 0.5
+    """Gradients are cut to this norm."""
+
+    teacher: str | None = None
+    """Agent that the network learns to imitate before PPO begins."""
+    teacher_steps: int = 500_000
+    """Decisions of the teacher to learn from."""
+    teacher_learning_rate: float = 1e-3
+    """At the start of the imitation; it falls to 0 in a straight line."""
+
+    checkpoint_every: int = 200_000
+    """Decisions between checkpoints."""
+    keep: int = 3
+    """How many checkpoints are kept, the newest ones."""
+    deals: int = 2_000
+    """Deals against each opponent in the evaluation at the end, each with all seat rotations.
+    0 for no evaluation."""
+
+
+RESUME_CHANGES = ("steps", "threads", "deals")
+
+
+def check(settings: Settings) -> None:
+    """Raise RunError for numbers that make no training."""
+    for name in ("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"):
+        if getattr(settings, name) < 1:
+            raise runs.RunError(f"--{name.replace('_', '-')} must be at least 1")
+    if settings.seed < 0 or settings.deals < 0 or settings.teacher_steps < 0:
+        raise runs.RunError("--seed, --deals and --teacher-steps must not be negative")
+    if (settings.games * settings.rollout) % settings.batch_size:
+        raise runs.RunError(
+            f"a rollout of {settings.games} games x {settings.rollout} decisions is not a whole "
+            f"number of batches of {settings.batch_size} (--games, --rollout, --batch-size)"
+        )
+    if settings.resume is not None and settings.out is not None:
+        raise runs.RunError("--out cannot be changed when a run is resumed")
+
+
+def train(settings: Settings, display: Display) -> Path:
+    """Make or take up the run and train it to its end; returns its folder."""
+    rules = rules_of(settings)
+    if not Path(CACHE_DIR).exists():
+        display.say("Compiling the game. This takes half a minute, the first time only.")
+    env = LearnerVecEnv(
+        settings.games,
+        rules,
+        settings.num_players,
+        settings.opponents,
+        settings.reward,
+        settings.view,
+    )
+    if settings.precision == "auto":
+        native = training.multiplies_bfloat16()
+        settings = replace(settings, precision="bfloat16" if native else "float32")
+    model = training.make_model(
+        env,
+        network=settings.network,
+        learning_rate=settings.learning_rate,
+        bfloat16=settings.precision == "bfloat16",
+        seed=settings.seed,
+        n_steps=settings.rollout,
+        batch_size=settings.batch_size,
+        n_epochs=settings.epochs,
+        gamma=settings.gamma,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip_range,
+        ent_coef=settings.entropy,
+        vf_coef=settings.value_weight,
+        max_grad_norm=settings.max_grad_norm,
+    )
+    teacher = load(settings.teacher) if settings.teacher else None
+    folder = settings.resume or runs.new_folder(settings.out, rules.name, settings.num_players)
+    config = runs.config_of(
+        rules,
+        settings.num_players,
+        settings.view,
+        training.layer_sizes(model.policy),
+        plain(settings),
+    )
+    runs.write_json(folder / runs.CONFIG, config)
+    display.say(f"Training in {folder}")
+    model.set_logger(configure(str(folder), ["tensorboard"]))
+
+    saved = runs.checkpoints(folder)
+    with training.Interrupts() as interrupts:
+        try:
+            if saved:
+                training.restore(model, *runs.load_tensors(saved[-1]))
+                if model.num_timesteps >= settings.steps and (folder / runs.MODEL).exists():
+                    raise runs.RunError(
+                        f"{folder} has made its {settings.steps:,} steps; more with --steps"
+                    )
+                display.say(f"Going on from {saved[-1]}")
+            elif teacher is not None:
+                display.begin("imitation", settings.teacher_steps)
+                training.imitate(
+                    model,
+                    teacher,
+                    settings.teacher_steps,
+                    settings.teacher_learning_rate,
+                    settings.batch_size,
+                    interrupts.checked(display.report),
+                )
+            display.begin("training", settings.steps, model.num_timesteps)
+            keeper = training.Keeper(
+                folder, settings.checkpoint_every, settings.keep, interrupts, display.report
+            )
+            model.learn(
+                settings.steps - model.num_timesteps,
+                callback=keeper,
+                reset_num_timesteps=not saved,
+            )
+        except training.Interrupted:
+            display.say(f"Interrupted. Go on with: train.py --resume {folder}")
+            raise
+    keeper.save()
+    about = {"steps": model.num_timesteps}
+    runs.save_tensors(folder / runs.MODEL, training.weights(model.policy), about)
+    return folder
+
+
+def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
+    """Play the model against each opponent, random and greedy; write and return the report."""
+    rules = rules_of(settings)
+    names = list(dict.fromkeys([*settings.opponents, "random", "greedy"]))
+    agents = [load(str(folder)), *map(load, names)]
+    others = settings.num_players - 1
+    display.begin("evaluation", len(names) * settings.deals * settings.num_players)
+    finished = 0
+
+    def count(games: int) -> None:
+        nonlocal finished
+        finished += games
+        display.report(finished, {})
+
+    games = play(
+        rules,
+        settings.num_players,
+        agents,
+        settings.deals,
+        EVALUATION_SEED,
+        lineups=[(0, *[number] * others) for number in range(1, len(agents))],
+        on_finished=count,
+    )
+    found = report.evaluation(
+        rules, settings.num_players, settings.deals, EVALUATION_SEED, 20_000, games
+    )
+    for line_up in found["line_ups"]:
+        del line_up["figures"][1:]
+    runs.write_json(folder / runs.RESULTS, found)
+    return found
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The rules; those of the run if it is resumed, whatever has become of their file."""
+    if settings.resume is not None:
+        return Rules.from_dict(runs.read_config(settings.resume)["rules"])
+    return Rules.of(settings.rules)
+
+
+def plain(settings: Settings) -> dict[str, Any]:
+    """The settings as config.json keeps them."""
+    values = {
+        name: value for name, value in vars(settings).items() if name not in ("out", "resume")
+    }
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def resumed(settings: Settings) -> Settings:
+    """The settings of the run that is to be resumed, with what may be changed changed."""
+    assert settings.resume is not None
+    kept = runs.read_config(settings.resume)["settings"]
+    kept = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
+    defaults = Settings()
+    for name, value in vars(settings).items():
+        if value == getattr(defaults, name) or name == "resume":
+            continue
+        if name in RESUME_CHANGES:
+            kept[name] = value
+        elif value != kept.get(name):
+            raise runs.RunError(
+                f"--{name.replace('_', '-')} cannot be changed when a run is resumed"
+            )
+    return replace(defaults, **kept, resume=settings.resume)
+
+
+def described() -> str:
+    """The head of --help. The space before each line keeps tyro from joining them."""
+    known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
+    lines = [*str(__doc__).splitlines(), "", *textwrap.wrap(known, 78)]
+    return "\n".join(f" {line}" if line else "" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    began = time.monotonic()
+    settings = tyro.cli(Settings, args=arguments, description=described())
+    try:
+        check(settings)
+        if settings.resume is not None:
+            settings = resumed(settings)
+        torch.set_num_threads(settings.threads)
+        with Display() as display:
+            folder = train(settings, display)
+            found = evaluate(settings, folder, display) if settings.deals else None
+    except (AgentError, RulesError, runs.RunError, ValueError) as error:
+        print(f"train.py: error: {error}", file=sys.stderr)
+        return 2
+    except (training.Interrupted, KeyboardInterrupt):
+        return 130
+    if found is not None:
+        Console().print(report.table(found))
+    print(f"Model: {folder / runs.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
+    print(f"More:  evaluate.py --agents {folder} greedy --deals 10000")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
