@@ -56,6 +56,10 @@ def view(rules, rows):
     return observations, masks, orders
 
 
+def moved_kinds(kinds, kind_moved):
+    return sum(1 << kind_moved[k] for k in range(64) if int(kinds) >> k & 1)
+
+
 def recolored(rules, rows, new_color):
     """The same games with colour c called ``new_color[c]``."""
     cards, card = [], 0  # every physical card: its kind's name without colour, colour, copy
@@ -81,9 +85,10 @@ def recolored(rules, rows, new_color):
         if before["drawn_card"] != NO_CARD:
             after["drawn_card"] = moved_card[before["drawn_card"]]
         for seat in range(before["num_players"]):
-            held = int(before["hand_kinds"][seat])
-            after["hand_kinds"][seat] = sum(1 << kind_moved[k] for k in range(64) if held >> k & 1)
+            for kinds_of in ("hand_kinds", "seen"):
+                after[kinds_of][seat] = moved_kinds(before[kinds_of][seat], kind_moved)
             after["off_color"][seat][list(new_color)] = before["off_color"][seat][: rules.colors]
+        after["discard_kinds"] = moved_kinds(before["discard_kinds"], kind_moved)
         after["top_before"] = kind_moved[int(before["top_before"])]
         for name in ("active_color", "color_before"):
             after[name] = color_moved[int(before[name])]
