@@ -1,21 +1,217 @@
 """Many games at once: loops over rows, into buffers that the caller owns.
 
-The kernels take the rules as ``Rules.table`` and the games as an array of rows (`state.ROW`).
-Each row carries its own generators, so results depend neither on the number of games nor on their
-order.
+`Batch` is the engine for many games with every seat the caller's. The kernels below it take the
+rules as ``Rules.table`` and the games as an array of rows (`state.ROW`). Each row carries its own
+generators, so results depend neither on the number of games nor on their order.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .actions import catalogue
 from .deal import deal_round, new_game
 from .engine import apply, is_legal, truncate, write_mask
 from .kernel import kernel
-from .observation import write_observation, write_state
-from .rng import row_seed
-from .scripted import act
-from .state import NO_SEAT, End
+from .observation import observation_size, write_observation, write_state
+from .payoff import REWARDS, round_payoffs
+from .rng import mix, next_state, row_seed
+from .rules import Rules
+from .scripted import Policy, act
+from .snapshot import phase_name
+from .state import NO_SEAT, End, new_rows
+
+
+class Batch:
+    """`num_games` rounds side by side; the caller acts in every seat of each.
+
+    When a round ends it pays each seat, and the next is dealt in its place at once.
+
+    Parameters
+    ----------
+    num_games : int
+    rules : str or Rules
+    num_players : int
+    reward : {"win", "points"}
+        What a finished round pays each seat (`payoff.round_payoffs`).
+    max_cycles : int
+        Decisions after which a round is truncated.
+
+    Attributes
+    ----------
+    rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
+        The games. ``rows["to_act"]`` is the seat to act in each.
+    n_actions, observation_size : int
+        The lengths of a mask and of an observation.
+
+    Notes
+    -----
+    Game i follows from the seed and i alone, whatever the number of games. Buffers are the
+    caller's: C-contiguous, preallocated, and every call overwrites them whole.
+
+    - masks: int8, ``(num_games, n_actions)``
+    - observations: float32, or uint8 (times `observation.COMPACT_SCALE`),
+      ``(num_games, observation_size)``, each from the seat to act
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | Rules = "pocket",
+        num_players: int = 2,
+        *,
+        reward: str = "win",
+        max_cycles: int = 20_000,
+    ) -> None:
+        self.rules = Rules.of(rules)
+        self.num_players = self.rules.check_players(num_players)
+        for name, value in (("num_games", num_games), ("max_cycles", max_cycles)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
+        if reward not in REWARDS:
+            raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        self.num_games = num_games
+        self.max_cycles = max_cycles
+        self.n_actions = len(catalogue(self.rules))
+        self.observation_size = observation_size(self.rules, self.num_players)
+        self.rows = new_rows(num_games)
+        self._reward = int(REWARDS[reward])
+        self._all = np.arange(num_games)
+        self._started = False
+
+    def reset(
+        self,
+        seed: int,
+        masks: np.ndarray | None = None,
+        observations: np.ndarray | None = None,
+    ) -> None:
+        """Deal a new round in every game; `seed` from 0 to ``2**64 - 1``."""
+        self._check(masks, observations)
+        reset_rows(self.rules.table, self.rows, self.num_players, np.uint64(seed), np.uint64(0))
+        self._started = True
+        look_rows(self.rules.table, self.rows, masks, observations)
+
+    def step(
+        self,
+        actions: np.ndarray,
+        masks: np.ndarray | None = None,
+        observations: np.ndarray | None = None,
+        payoffs: np.ndarray | None = None,
+        ends: np.ndarray | None = None,
+    ) -> None:
+        """Take one action in every game, for the seat to act there.
+
+        Parameters
+        ----------
+        actions : int64 array, shape ``(num_games,)``
+        payoffs : float32 array, shape ``(num_games, num_players)``, optional, written
+            What each seat earned: zeros unless the round has just ended.
+        ends : uint8 array, shape ``(num_games,)``, optional, written
+            `state.End`: why the round ended, or `End.RUNNING`.
+
+        Raises
+        ------
+        ValueError
+            If an action is not legal, naming the game, the action, the phase and the legal ones;
+            no game has changed.
+        """
+        if not self._started:
+            raise RuntimeError("there are no games yet; call reset() first")
+        self._check(masks, observations)
+        _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
+        _check_buffer("ends", ends, (self.num_games,), np.uint8)
+        _check_buffer("actions", actions, (self.num_games,), np.int64)
+        wrong = first_illegal(self.rules.table, self.rows, self._all, actions)
+        if wrong >= 0:
+            raise ValueError(self._illegal(int(wrong), int(actions[wrong])))
+        step_games(
+            self.rules.table,
+            self.rows,
+            actions,
+            self.max_cycles,
+            self._reward,
+            masks,
+            observations,
+            payoffs,
+            ends,
+        )
+
+    def act(self, policy: Policy, actions: np.ndarray) -> None:
+        """Write what a scripted policy would do in every game into ``actions`` (int64)."""
+        act_rows(self.rules.table, self.rows, self._all, int(policy), actions)
+
+    def _check(self, masks: np.ndarray | None, observations: np.ndarray | None) -> None:
+        _check_buffer("masks", masks, (self.num_games, self.n_actions), np.int8)
+        shape = (self.num_games, self.observation_size)
+        _check_buffer("observations", observations, shape, np.float32, np.uint8)
+
+    def _illegal(self, game: int, action: int) -> str:
+        names = catalogue(self.rules)
+        mask = np.zeros((1, len(names)), np.int8)
+        mask_rows(self.rules.table, self.rows, np.array([game]), mask)
+        known = f" ({names.names[action]!r})" if 0 <= action < len(names) else ""
+        return (
+            f"action {action}{known} is not legal in game {game}, phase "
+            f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
+        )
+
+
+def _check_buffer(name: str, buffer: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
+    if buffer is None:
+        return
+    if not isinstance(buffer, np.ndarray) or buffer.shape != shape or buffer.dtype not in dtypes:
+        found = f"{getattr(buffer, 'dtype', type(buffer))} of shape {getattr(buffer, 'shape', '?')}"
+        kinds = " or ".join(np.dtype(dtype).name for dtype in dtypes)
+        raise ValueError(f"{name} are {found}; expected {kinds} of shape {shape}")
+    if not buffer.flags.c_contiguous or not buffer.flags.writeable:
+        raise ValueError(f"{name} must be C-contiguous and writeable")
+
+
+@kernel
+def look_rows(rules, rows, masks, observations):
+    """Write masks and observations of the seat to act in every running row; either may be None."""
+    for i in range(rows.shape[0]):
+        if masks is not None:
+            write_mask(rules[0], rows[i], masks[i])
+        if observations is not None:
+            write_observation(rules[0], rows[i], rows[i].to_act, observations[i])
+
+
+@kernel
+def step_games(rules, rows, actions, max_cycles, reward, masks, observations, payoffs, ends):
+    """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.
+
+    Precondition: all actions are legal (`first_illegal`). See `Batch.step`.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        apply(rules[0], row, actions[i], None, None)
+        if row.end == End.RUNNING and row.decisions >= max_cycles:
+            truncate(row)
+        if ends is not None:
+            ends[i] = row.end
+        if payoffs is not None:
+            payoffs[i, :] = 0
+        if row.end != End.RUNNING:
+            if payoffs is not None:
+                round_payoffs(rules[0], row, reward, payoffs[i])
+            next_game(rules[0], row)
+        if masks is not None:
+            write_mask(rules[0], row, masks[i])
+        if observations is not None:
+            write_observation(rules[0], row, row.to_act, observations[i])
+
+
+@kernel
+def next_game(rules, row):
+    """Deal a new game in a row, seeded by the last one; the scripted agents' stream goes on."""
+    policy_rng = row.policy_rng
+    row.rng = next_state(row.rng)
+    new_game(row, row.num_players, mix(row.rng))
+    row.policy_rng = policy_rng
+    deal_round(rules, row, NO_SEAT, None, None)
 
 
 @kernel

@@ -1,6 +1,7 @@
 """The observation: named blocks, one after the other, from a seat's information.
 
-All values lie in [0, 1]. Seats are relative to the observer: 0 is the observer, 1 the seat on
+All values lie in [0, 1]. Encoders get ``one``, what a 1 is written as: 1, or `COMPACT_SCALE` for
+observations in bytes. Seats are relative to the observer: 0 is the observer, 1 the seat on
 its left, and so on. `layout` is the one list of blocks; `describe` prints it, the compiled
 encoders fill it, and a test holds each encoder to its block's length.
 """
@@ -30,6 +31,8 @@ from .rules import NO_COLOR, NO_KIND, Rules
 from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_SEAT, Phase
 
 _1 = np.uint64(1)
+COMPACT_SCALE = 240
+"""A uint8 observation is the float32 one times this; most shares of 1 are then whole numbers."""
 SIZE_BINS = 8
 """Hand sizes 1 to 7 have a one-hot place each, 8 and more share the last."""
 
@@ -40,90 +43,101 @@ def _relative(row, observer, seat):
 
 
 @kernel
-def _kinds(rules, kinds, out, at):
+def _put(out, at, value, one):
+    """A value from 0 to 1 that may lie between them."""
+    if one == 1:
+        out[at] = value
+    else:
+        out[at] = np.floor(value * one + 0.5)
+
+
+@kernel
+def _kinds(rules, kinds, out, at, one):
     """A set of kinds: 1 for each; the encoder corrects those with several copies."""
     for kind in range(rules.n_kinds):
-        out[at + kind] = (kinds >> np.uint64(kind)) & _1
+        out[at + kind] = np.float32((kinds >> np.uint64(kind)) & _1) * one
     return at + rules.n_kinds
 
 
 @kernel
-def _hand(rules, row, seat, out, at):
-    return _shares(rules, row, seat, seat, own_hand(row, seat), out, at)
+def _hand(rules, row, seat, out, at, one):
+    return _shares(rules, row, seat, seat, own_hand(row, seat), out, at, one)
 
 
 @kernel
-def _shares(rules, row, seat, place, kinds, out, at):
+def _shares(rules, row, seat, place, kinds, out, at, one):
     """A set of kinds that lie at one place, with the share of their copies that is there."""
-    _kinds(rules, kinds, out, at)
+    _kinds(rules, kinds, out, at, one)
     multiple = kinds & rules.multiple_kinds
     while multiple != EMPTY:
         kind = first(multiple)
         multiple = without_first(multiple)
-        out[at + kind] = known_count(rules, row, seat, place, kind) / rules.copies[kind]
+        share = known_count(rules, row, seat, place, kind) / rules.copies[kind]
+        _put(out, at + kind, share, one)
     return at + rules.n_kinds
 
 
 @kernel
-def _discards(rules, row, seat, out, at):
-    return _shares(rules, row, seat, IN_DISCARD_PILE, discards(row), out, at)
+def _discards(rules, row, seat, out, at, one):
+    return _shares(rules, row, seat, IN_DISCARD_PILE, discards(row), out, at, one)
 
 
 @kernel
-def _known(rules, row, seat, out, at):
+def _known(rules, row, seat, out, at, one):
     for i in range(1, row.num_players):
         other = (seat + i) % row.num_players
         kinds = known_kinds(rules, row, seat, other)
-        at = _shares(rules, row, seat, other, kinds, out, at)
+        at = _shares(rules, row, seat, other, kinds, out, at, one)
     return at
 
 
 @kernel
-def _shown(rules, row, seat, out, at):
+def _shown(rules, row, seat, out, at, one):
     for i in range(1, row.num_players):
         other = (seat + i) % row.num_players
         kinds = shown_kinds(rules, row, seat, other)
-        _kinds(rules, kinds, out, at)
+        _kinds(rules, kinds, out, at, one)
         multiple = kinds & rules.multiple_kinds
         while multiple != EMPTY:
             kind = first(multiple)
             multiple = without_first(multiple)
-            out[at + kind] = shown_count(rules, row, seat, other, kind) / rules.copies[kind]
+            share = shown_count(rules, row, seat, other, kind) / rules.copies[kind]
+            _put(out, at + kind, share, one)
         at += rules.n_kinds
     return at
 
 
 @kernel
-def _drawn(rules, row, seat, out, at):
+def _drawn(rules, row, seat, out, at, one):
     kind = own_drawn_kind(rules, row, seat)
     if kind >= 0:
-        out[at + kind] = 1
+        out[at + kind] = one
     return at + rules.n_kinds
 
 
 @kernel
-def _face(rules, kind, out, at):
+def _face(rules, kind, out, at, one):
     """A face without its colour: one-hot over symbols and wilds."""
     if kind != NO_KIND:
-        out[at + rules.kind_face[kind]] = 1
+        out[at + rules.kind_face[kind]] = one
     return at + rules.n_faces
 
 
 @kernel
-def _color(rules, color, out, at):
+def _color(rules, color, out, at, one):
     if color != NO_COLOR:
-        out[at + color] = 1
+        out[at + color] = one
     return at + rules.n_colors
 
 
 @kernel
-def _top(rules, row, seat, out, at):
-    return _face(rules, top_kind(rules, row), out, at)
+def _top(rules, row, seat, out, at, one):
+    return _face(rules, top_kind(rules, row), out, at, one)
 
 
 @kernel
-def _active_color(rules, row, seat, out, at):
-    return _color(rules, row.active_color, out, at)
+def _active_color(rules, row, seat, out, at, one):
+    return _color(rules, row.active_color, out, at, one)
 
 
 @kernel
@@ -135,118 +149,123 @@ def _pending(row):
 
 
 @kernel
-def _top_before(rules, row, seat, out, at):
-    return _face(rules, row.top_before if _pending(row) else NO_KIND, out, at)
+def _top_before(rules, row, seat, out, at, one):
+    return _face(rules, row.top_before if _pending(row) else NO_KIND, out, at, one)
 
 
 @kernel
-def _color_before(rules, row, seat, out, at):
-    return _color(rules, row.color_before if _pending(row) else NO_COLOR, out, at)
+def _color_before(rules, row, seat, out, at, one):
+    return _color(rules, row.color_before if _pending(row) else NO_COLOR, out, at, one)
 
 
 @kernel
-def _phase(rules, row, seat, out, at):
+def _phase(rules, row, seat, out, at, one):
     if row.phase != Phase.OVER:
-        out[at + row.phase] = 1
+        out[at + row.phase] = one
     return at + rules.n_phases
 
 
 @kernel
-def _to_act(rules, row, seat, out, at):
+def _to_act(rules, row, seat, out, at, one):
     if row.to_act != NO_SEAT:
-        out[at + _relative(row, seat, row.to_act)] = 1
+        out[at + _relative(row, seat, row.to_act)] = one
     return at + row.num_players
 
 
 @kernel
-def _actor(rules, row, seat, out, at):
+def _actor(rules, row, seat, out, at, one):
     if _pending(row):
-        out[at + _relative(row, seat, row.actor)] = 1
+        out[at + _relative(row, seat, row.actor)] = one
     return at + row.num_players
 
 
 @kernel
-def _dealer(rules, row, seat, out, at):
-    out[at + _relative(row, seat, row.dealer)] = 1
+def _dealer(rules, row, seat, out, at, one):
+    out[at + _relative(row, seat, row.dealer)] = one
     return at + row.num_players
 
 
 @kernel
-def _hand_sizes(rules, row, seat, out, at):
+def _hand_sizes(rules, row, seat, out, at, one):
     for other in range(row.num_players):
         size = np.int64(row.hand_size[(seat + other) % row.num_players])
-        out[at] = size / rules.n_cards
+        _put(out, at, size / rules.n_cards, one)
         if size > 0:
-            out[at + min(size, SIZE_BINS)] = 1
+            out[at + min(size, SIZE_BINS)] = one
         at += 1 + SIZE_BINS
     return at
 
 
 @kernel
-def _table(rules, row, seat, out, at):
-    out[at] = 1 if row.direction == 1 else 0
-    out[at + 1] = row.draw_count / rules.n_cards
-    out[at + 2] = row.discard_count / rules.n_cards
-    out[at + 3] = row.passes / row.num_players
+def _table(rules, row, seat, out, at, one):
+    if row.direction == 1:
+        out[at] = one
+    _put(out, at + 1, row.draw_count / rules.n_cards, one)
+    _put(out, at + 2, row.discard_count / rules.n_cards, one)
+    _put(out, at + 3, row.passes / row.num_players, one)
     return at + 4
 
 
 @kernel
-def _scores(rules, row, seat, out, at):
+def _scores(rules, row, seat, out, at, one):
     for other in range(row.num_players):
         share = row.scores[(seat + other) % row.num_players] / rules.match_goal
-        out[at + other] = min(share, 1.0)
+        _put(out, at + other, min(share, 1.0), one)
     return at + row.num_players
 
 
 @kernel
-def _off_color(rules, row, seat, out, at):
+def _off_color(rules, row, seat, out, at, one):
     for other in range(row.num_players):
         holder = (seat + other) % row.num_players
         size = np.int64(row.hand_size[holder])
         for color in range(rules.n_colors):
             if size > 0:
-                out[at] = min(np.int64(row.off_color[holder, color]), size) / size
+                _put(out, at, min(np.int64(row.off_color[holder, color]), size) / size, one)
             at += 1
     return at
 
 
 @kernel
-def _stack(rules, row, seat, out, at):
+def _stack(rules, row, seat, out, at, one):
     if not rules.stacking:
         return at
-    out[at] = min(row.stack / rules.n_cards, 1.0)
+    _put(out, at, min(row.stack / rules.n_cards, 1.0), one)
     return at + 1
 
 
 @kernel
-def _public(rules, row, seat, out, at):
+def _public(rules, row, seat, out, at, one):
     """The blocks that everyone can see, from `seat`'s place."""
-    at = _top(rules, row, seat, out, at)
-    at = _active_color(rules, row, seat, out, at)
-    at = _top_before(rules, row, seat, out, at)
-    at = _color_before(rules, row, seat, out, at)
-    at = _phase(rules, row, seat, out, at)
-    at = _to_act(rules, row, seat, out, at)
-    at = _actor(rules, row, seat, out, at)
-    at = _dealer(rules, row, seat, out, at)
-    at = _hand_sizes(rules, row, seat, out, at)
-    at = _table(rules, row, seat, out, at)
-    at = _scores(rules, row, seat, out, at)
-    at = _off_color(rules, row, seat, out, at)
-    return _stack(rules, row, seat, out, at)
+    at = _top(rules, row, seat, out, at, one)
+    at = _active_color(rules, row, seat, out, at, one)
+    at = _top_before(rules, row, seat, out, at, one)
+    at = _color_before(rules, row, seat, out, at, one)
+    at = _phase(rules, row, seat, out, at, one)
+    at = _to_act(rules, row, seat, out, at, one)
+    at = _actor(rules, row, seat, out, at, one)
+    at = _dealer(rules, row, seat, out, at, one)
+    at = _hand_sizes(rules, row, seat, out, at, one)
+    at = _table(rules, row, seat, out, at, one)
+    at = _scores(rules, row, seat, out, at, one)
+    at = _off_color(rules, row, seat, out, at, one)
+    return _stack(rules, row, seat, out, at, one)
 
 
 @kernel
 def write_observation(rules, row, seat, out):
-    """Write what `seat` may know into ``out`` (float32, shape ``(observation_size,)``)."""
+    """Write what `seat` may know into ``out``, shape ``(observation_size,)``.
+
+    float32: values in [0, 1]. uint8: the same times `COMPACT_SCALE`, rounded.
+    """
     out[:] = 0
-    at = _hand(rules, row, seat, out, 0)
-    at = _discards(rules, row, seat, out, at)
-    at = _known(rules, row, seat, out, at)
-    at = _shown(rules, row, seat, out, at)
-    at = _drawn(rules, row, seat, out, at)
-    return _public(rules, row, seat, out, at)
+    one = np.float32(1.0 if out.itemsize > 1 else COMPACT_SCALE)
+    at = _hand(rules, row, seat, out, 0, one)
+    at = _discards(rules, row, seat, out, at, one)
+    at = _known(rules, row, seat, out, at, one)
+    at = _shown(rules, row, seat, out, at, one)
+    at = _drawn(rules, row, seat, out, at, one)
+    return _public(rules, row, seat, out, at, one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +411,7 @@ def write_state(rules, row, out):
     if row.phase == Phase.DRAWN:
         out[at + rules.card_kind[row.drawn_card]] = 1
     at += kinds
-    return _public(rules, row, 0, out, at)
+    return _public(rules, row, 0, out, at, np.float32(1.0))
 
 
 def state_size(rules: Rules, num_players: int) -> int:

@@ -96,8 +96,8 @@ MUTANTS = [
     (
         "guilt is written into the observation",
         "observation.py",
-        "    out[at] = 1 if row.direction == 1 else 0",
-        "    out[at] = 1 if row.direction == 1 and not row.guilty else 0",
+        "    if row.direction == 1:\n",
+        "    if row.direction == 1 and not row.guilty:\n",
     ),
     (
         "a challenge lost costs three more cards",

@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
     "kernel", "bits", "cards", "rng", "rules", "actions", "state", "piles", "deal", "engine",
-    "information", "observation", "payoff", "scripted", "batch", "snapshot", "record", "render",
+    "information", "observation", "payoff", "scripted", "snapshot", "batch", "record", "render",
     "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("render")]

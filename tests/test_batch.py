@@ -1,0 +1,126 @@
+"""The batch: buffers, autoreset, payoffs, independence of its size, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import every_game
+
+from pocket_uno_env import Rules
+from pocket_uno_env.batch import Batch
+from pocket_uno_env.observation import COMPACT_SCALE
+from pocket_uno_env.scripted import Policy
+from pocket_uno_env.state import End
+
+
+def buffers(batch: Batch, dtype: Any = np.float32) -> tuple[np.ndarray, np.ndarray]:
+    masks = np.ones((batch.num_games, batch.n_actions), np.int8)
+    return masks, np.ones((batch.num_games, batch.observation_size), dtype)
+
+
+@pytest.mark.parametrize(("rules", "num_players"), every_game())
+def test_compact_observations_are_the_float_ones_scaled(rules: Rules, num_players: int) -> None:
+    batch, twin = Batch(16, rules, num_players), Batch(16, rules, num_players)
+    masks, exact = buffers(batch)
+    twin_masks, compact = buffers(twin, np.uint8)
+    batch.reset(3, masks, exact)
+    twin.reset(3, twin_masks, compact)
+    actions = np.zeros(16, np.int64)
+    for _ in range(60):
+        assert (masks == twin_masks).all() and masks.any(axis=1).all()
+        assert (compact == np.floor(exact * np.float32(COMPACT_SCALE) + 0.5)).all()
+        batch.act(Policy.RANDOM, actions)
+        batch.step(actions, masks, exact)
+        twin.act(Policy.RANDOM, actions)
+        twin.step(actions, twin_masks, compact)
+    assert batch.rows.tobytes() == twin.rows.tobytes()
+
+
+def play(num_games: int, steps: int, seed: int = 5, **kwargs: Any) -> tuple[np.ndarray, ...]:
+    batch = Batch(num_games, num_players=3, **kwargs)
+    batch.reset(seed)
+    actions = np.zeros(num_games, np.int64)
+    payoffs = np.full((num_games, 3), 9, np.float32)
+    ends = np.full(num_games, 9, np.uint8)
+    paid, ended = [], []
+    for _ in range(steps):
+        batch.act(Policy.GREEDY, actions)
+        batch.step(actions, payoffs=payoffs, ends=ends)
+        paid.append(payoffs.copy())
+        ended.append(ends.copy())
+    return batch.rows, np.array(paid), np.array(ended)
+
+
+def test_a_game_does_not_depend_on_the_number_of_games() -> None:
+    rows, paid, ended = play(32, 200)
+    few_rows, few_paid, few_ended = play(5, 200)
+    assert rows[:5].tobytes() == few_rows.tobytes()
+    assert (paid[:, :5] == few_paid).all() and (ended[:, :5] == few_ended).all()
+
+
+@pytest.mark.parametrize("reward", ["win", "points"])
+def test_payoffs_are_zero_sum_and_paid_when_a_round_ends(reward: str) -> None:
+    _, paid, ended = play(32, 300, reward=reward)
+    assert (ended == End.OUT).sum() > 50
+    assert np.allclose(paid.sum(axis=2), 0, atol=1e-6)
+    assert ((paid != 0).any(axis=2) == (ended == End.OUT)).all()
+    if reward == "win":
+        assert set(np.unique(paid)) == {-0.5, 0, 1}
+
+
+def test_finished_games_are_dealt_anew_with_other_cards() -> None:
+    rows, _, ended = play(8, 400)
+    assert (ended != End.RUNNING).any(axis=0).all()
+    assert (rows["end"] == End.RUNNING).all() and (rows["decisions"] < 400).all()
+    hands = {rows["hand_kinds"][i].tobytes() for i in range(8)}
+    assert len(hands) == 8
+
+
+def test_a_cap_truncates() -> None:
+    _, paid, ended = play(4, 10, max_cycles=3)
+    assert (ended[2::3] == End.TRUNCATED).all() and not paid.any()
+
+
+def test_an_illegal_action_changes_nothing_and_is_named() -> None:
+    batch = Batch(4)
+    batch.reset(1)
+    actions = np.zeros(4, np.int64)
+    batch.act(Policy.RANDOM, actions)
+    before = batch.rows.tobytes()
+    for bad in (-1, batch.n_actions, 64):  # 64: accept, or some other move without a card
+        wrong = actions.copy()
+        wrong[2] = bad
+        with pytest.raises(ValueError, match=rf"action {bad}.* game 2, phase 'play'; legal: "):
+            batch.step(wrong)
+    assert batch.rows.tobytes() == before
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda b: b.step(np.zeros(3, np.int64)), ["actions", "(4,)"]),
+        (lambda b: b.step(np.zeros(4)), ["actions", "int64"]),
+        (lambda b: b.reset(0, np.zeros((4, 5), np.int8)), ["masks", "(4, 123)"]),
+        (lambda b: b.reset(0, None, np.zeros((4, 338))), ["observations", "float32 or uint8"]),
+        (lambda b: b.reset(0, np.zeros((123, 4), np.int8).T), ["masks", "contiguous"]),
+        (lambda b: b.step(np.zeros(4, np.int64), ends=np.zeros(4)), ["ends", "uint8"]),
+    ],
+)
+def test_wrong_buffers(call: Any, words: list[str]) -> None:
+    batch = Batch(4)
+    batch.reset(1)
+    with pytest.raises(ValueError) as error:
+        call(batch)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_bad_arguments_and_no_reset() -> None:
+    for kwargs in ({"num_games": 0}, {"num_games": 4, "max_cycles": 0}):
+        with pytest.raises(ValueError, match="expected a whole number"):
+            Batch(**kwargs)
+    with pytest.raises(ValueError, match="reward"):
+        Batch(4, reward="score")
+    with pytest.raises(RuntimeError, match="reset"):
+        Batch(4).step(np.zeros(4, np.int64))
