@@ -14,7 +14,7 @@ import numpy as np
 from .actions import catalogue
 from .deal import deal_round, new_game
 from .engine import apply, is_legal, truncate, write_mask
-from .kernel import kernel
+from .kernel import kernel, unowned
 from .observation import observation_size, write_observation, write_state
 from .payoff import REWARDS, round_payoffs
 from .rng import mix, next_state, row_seed
@@ -172,11 +172,13 @@ def _check_buffer(name: str, buffer: Any, shape: tuple[int, ...], *dtypes: Any) 
 @kernel
 def look_rows(rules, rows, masks, observations):
     """Write masks and observations of the seat to act in every running row; either may be None."""
+    rules = unowned(rules)
+    rows = unowned(rows)
     for i in range(rows.shape[0]):
         if masks is not None:
-            write_mask(rules[0], rows[i], masks[i])
+            write_mask(rules[0], rows[i], unowned(masks)[i])
         if observations is not None:
-            write_observation(rules[0], rows[i], rows[i].to_act, observations[i])
+            write_observation(rules[0], rows[i], rows[i].to_act, unowned(observations)[i])
 
 
 @kernel
@@ -185,6 +187,8 @@ def step_games(rules, rows, actions, max_cycles, reward, masks, observations, pa
 
     Precondition: all actions are legal (`first_illegal`). See `Batch.step`.
     """
+    rules = unowned(rules)
+    rows = unowned(rows)
     for i in range(rows.shape[0]):
         row = rows[i]
         apply(rules[0], row, actions[i], None, None)
@@ -196,12 +200,12 @@ def step_games(rules, rows, actions, max_cycles, reward, masks, observations, pa
             payoffs[i, :] = 0
         if row.end != End.RUNNING:
             if payoffs is not None:
-                round_payoffs(rules[0], row, reward, payoffs[i])
+                round_payoffs(rules[0], row, reward, unowned(payoffs)[i])
             next_game(rules[0], row)
         if masks is not None:
-            write_mask(rules[0], row, masks[i])
+            write_mask(rules[0], row, unowned(masks)[i])
         if observations is not None:
-            write_observation(rules[0], row, row.to_act, observations[i])
+            write_observation(rules[0], row, row.to_act, unowned(observations)[i])
 
 
 @kernel
@@ -220,6 +224,8 @@ def reset_rows(rules, rows, num_players, seed, first_index):
 
     Game ``i`` is seeded by ``(seed, first_index + i)``, both uint64.
     """
+    rules = unowned(rules)
+    rows = unowned(rows)
     for i in range(rows.shape[0]):
         new_game(rows[i], num_players, row_seed(seed, first_index + np.uint64(i)))
         deal_round(rules[0], rows[i], NO_SEAT, None, None)
@@ -228,6 +234,8 @@ def reset_rows(rules, rows, num_players, seed, first_index):
 @kernel
 def first_illegal(rules, rows, index, actions):
     """The first ``j`` with ``actions[j]`` illegal in ``rows[index[j]]``, or -1."""
+    rules = unowned(rules)
+    rows = unowned(rows)
     for j in range(index.shape[0]):
         if not is_legal(rules[0], rows[index[j]], actions[j]):
             return j
@@ -240,6 +248,8 @@ def step_rows(rules, rows, index, actions, max_cycles):
 
     Precondition: all actions are legal (`first_illegal`).
     """
+    rules = unowned(rules)
+    rows = unowned(rows)
     for j in range(index.shape[0]):
         row = rows[index[j]]
         apply(rules[0], row, actions[j], None, None)
@@ -250,6 +260,9 @@ def step_rows(rules, rows, index, actions, max_cycles):
 @kernel
 def mask_rows(rules, rows, index, masks):
     """Write the legal actions of ``rows[index[j]]`` into ``masks[j]`` (int8, ``(m, actions)``)."""
+    masks = unowned(masks)
+    rules = unowned(rules)
+    rows = unowned(rows)
     for j in range(index.shape[0]):
         write_mask(rules[0], rows[index[j]], masks[j])
 
@@ -257,6 +270,9 @@ def mask_rows(rules, rows, index, masks):
 @kernel
 def observe_rows(rules, rows, index, observations):
     """Write what the seat to act knows into ``observations[j]`` (float32, ``(m, size)``)."""
+    observations = unowned(observations)
+    rules = unowned(rules)
+    rows = unowned(rows)
     for j in range(index.shape[0]):
         row = rows[index[j]]
         write_observation(rules[0], row, row.to_act, observations[j])
@@ -265,6 +281,8 @@ def observe_rows(rules, rows, index, observations):
 @kernel
 def act_rows(rules, rows, index, policy, actions):
     """Write the action of a scripted policy in ``rows[index[j]]`` into ``actions[j]``."""
+    rules = unowned(rules)
+    rows = unowned(rows)
     for j in range(index.shape[0]):
         actions[j] = act(rules[0], rows[index[j]], policy)
 

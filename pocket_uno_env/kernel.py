@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config
+from numba.core import cgutils, config
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -74,3 +75,27 @@ def kernel(function: Function) -> Function:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
     finally:
         config.CACHE_DIR = default
+
+
+@intrinsic
+def _unowned(context, array):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        fields = context.make_array(signature.args[0])(context, builder, arguments[0])
+        fields.meminfo = cgutils.get_null_value(fields.meminfo.type)
+        fields.parent = cgutils.get_null_value(fields.parent.type)
+        return fields._getvalue()
+
+    return array(array), code
+
+
+def _itself(array: Any) -> Any:
+    return array
+
+
+unowned = _unowned if JIT else _itself
+"""In a kernel: the same array without an owner, whose views cost no reference counting.
+
+A kernel that takes a view of every line of an array counts references in each, which costs more
+than a small kernel's work. The caller holds the array for as long as the kernel runs, so nothing
+needs to be counted.
+"""

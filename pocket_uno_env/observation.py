@@ -39,7 +39,16 @@ SIZE_BINS = 8
 
 @kernel
 def _relative(row, observer, seat):
-    return (np.int64(seat) + row.num_players - observer) % row.num_players
+    """How many places `seat` sits to the left of the observer."""
+    places = np.int64(seat) - observer
+    return places if places >= 0 else places + row.num_players
+
+
+@kernel
+def _seat(row, observer, places):
+    """The seat so many places to the left of the observer."""
+    seat = np.int64(observer) + places
+    return seat if seat < row.num_players else seat - row.num_players
 
 
 @kernel
@@ -54,9 +63,10 @@ def _put(out, at, value, one):
 @kernel
 def _kinds(rules, kinds, out, at, one):
     """A set of kinds: 1 for each; the encoder corrects those with several copies."""
+    if kinds == EMPTY:
+        return
     for kind in range(rules.n_kinds):
         out[at + kind] = np.float32((kinds >> np.uint64(kind)) & _1) * one
-    return at + rules.n_kinds
 
 
 @kernel
@@ -85,7 +95,7 @@ def _discards(rules, row, seat, out, at, one):
 @kernel
 def _known(rules, row, seat, out, at, one):
     for i in range(1, row.num_players):
-        other = (seat + i) % row.num_players
+        other = _seat(row, seat, i)
         kinds = known_kinds(rules, row, seat, other)
         at = _shares(rules, row, seat, other, kinds, out, at, one)
     return at
@@ -94,7 +104,7 @@ def _known(rules, row, seat, out, at, one):
 @kernel
 def _shown(rules, row, seat, out, at, one):
     for i in range(1, row.num_players):
-        other = (seat + i) % row.num_players
+        other = _seat(row, seat, i)
         kinds = shown_kinds(rules, row, seat, other)
         _kinds(rules, kinds, out, at, one)
         multiple = kinds & rules.multiple_kinds
@@ -188,7 +198,7 @@ def _dealer(rules, row, seat, out, at, one):
 @kernel
 def _hand_sizes(rules, row, seat, out, at, one):
     for other in range(row.num_players):
-        size = np.int64(row.hand_size[(seat + other) % row.num_players])
+        size = np.int64(row.hand_size[_seat(row, seat, other)])
         _put(out, at, size / rules.n_cards, one)
         if size > 0:
             out[at + min(size, SIZE_BINS)] = one
@@ -209,7 +219,7 @@ def _table(rules, row, seat, out, at, one):
 @kernel
 def _scores(rules, row, seat, out, at, one):
     for other in range(row.num_players):
-        share = row.scores[(seat + other) % row.num_players] / rules.match_goal
+        share = row.scores[_seat(row, seat, other)] / rules.match_goal
         _put(out, at + other, min(share, 1.0), one)
     return at + row.num_players
 
@@ -217,7 +227,7 @@ def _scores(rules, row, seat, out, at, one):
 @kernel
 def _off_color(rules, row, seat, out, at, one):
     for other in range(row.num_players):
-        holder = (seat + other) % row.num_players
+        holder = _seat(row, seat, other)
         size = np.int64(row.hand_size[holder])
         for color in range(rules.n_colors):
             if size > 0:

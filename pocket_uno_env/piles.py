@@ -44,7 +44,11 @@ def seat_after(row, seat):
     """The next seat in the present direction that is in the game."""
     seat = np.int64(seat)
     while True:
-        seat = (seat + row.direction + row.num_players) % row.num_players
+        seat += row.direction
+        if seat < 0:
+            seat = np.int64(row.num_players) - 1
+        elif seat == row.num_players:
+            seat = 0
         if (row.out >> seat) & 1 == 0:
             return seat
 
