@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from .deal import deal_round, new_game
+from .batch import next_game
+from .deal import new_game
 from .engine import apply, truncate, write_mask
 from .kernel import kernel
 from .observation import write_observation
 from .payoff import round_payoffs
-from .rng import mix, next_state, row_seed
+from .rng import row_seed
 from .rules import MAX_SEATS
 from .scripted import act, choose
-from .state import NO_SEAT, End, as_rows
+from .state import End, as_rows
 
 LEARNER = -1
 """Value of ``waits_for`` when it is the learner's decision."""
@@ -59,10 +60,8 @@ def _take(rules, row, action, max_cycles):
 
 @kernel
 def _deal(rules, row, book, pool):
-    """Begin a new game, seeded by the last one; draw the learner's seat and its opponents."""
-    row.rng = next_state(row.rng)
-    new_game(row, row.num_players, mix(row.rng))
-    deal_round(rules, row, NO_SEAT, None, None)
+    """Deal the next game; draw the learner's seat and its opponents."""
+    next_game(rules, row)
     book.learner = choose(row, row.num_players)
     for seat in range(row.num_players):
         book.opponents[seat] = pool[choose(row, pool.shape[0])]
@@ -160,6 +159,18 @@ def continue_learners(
         row, book = rows[i], books[i]
         _take(rules[0], row, actions[j], max_cycles)
         _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+
+
+@kernel
+def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_observations):
+    """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
+    payoffs = np.zeros(np.int64(rows[0].num_players))
+    for j in range(index.shape[0]):
+        i = index[j]
+        _deal(rules[0], rows[i], books[i], pool)
+        _play_on(
+            rules[0], rows[i], books[i], pool, max_cycles, reward, payoffs, final_observations[i]
+        )
 
 
 @kernel

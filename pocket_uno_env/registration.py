@@ -1,18 +1,30 @@
-"""Makes the environments known to PettingZoo's registry."""
+"""Makes the environments known to PettingZoo's and Gymnasium's registries."""
 
 from __future__ import annotations
 
 AEC_ID = "pocket_uno/pocket_uno_v0"
+GYM_ID = "pocket_uno/PocketUno-v0"
 
 
 def register_envs() -> None:
-    """Register with PettingZoo, so that ``pettingzoo.make("aec", AEC_ID)`` works.
+    """Register, so that ``pettingzoo.make("aec", AEC_ID)`` and ``gymnasium.make(GYM_ID)`` work.
 
-    The registry is new in PettingZoo 1.27; with an older one, or none, there is nothing to do.
+    PettingZoo's registry is new in 1.27. Where a library is missing there is nothing to do.
     """
     try:
         import pettingzoo
     except ImportError:
+        pass
+    else:
+        if hasattr(pettingzoo, "register") and AEC_ID not in pettingzoo.aec_registry:
+            pettingzoo.register("aec", AEC_ID, entry_point="pocket_uno_env.pocket_uno_v0:env")
+    try:
+        import gymnasium
+    except ImportError:
         return
-    if hasattr(pettingzoo, "register") and AEC_ID not in pettingzoo.aec_registry:
-        pettingzoo.register("aec", AEC_ID, entry_point="pocket_uno_env.pocket_uno_v0:env")
+    if GYM_ID not in gymnasium.registry:
+        gymnasium.register(
+            GYM_ID,
+            entry_point="pocket_uno_env.gym_env:PocketUnoEnv",
+            vector_entry_point="pocket_uno_env.vector_env:PocketUnoVectorEnv",
+        )

@@ -1,0 +1,184 @@
+"""`LearnerGames`: many rounds in which one seat is the caller's and agents play the others.
+
+The common ground of the Gymnasium environments and Stable-Baselines3's: each adds the interface of
+its library and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .actions import catalogue
+from .agents import Agent, load
+from .agents.protocol import illegal_action
+from .batch import first_illegal
+from .learner import (
+    continue_learners,
+    look_learners,
+    new_books,
+    redeal_learners,
+    start_learners,
+    waiting_for,
+)
+from .observation import observation_size
+from .payoff import REWARDS
+from .rules import Rules
+from .snapshot import phase_name
+from .state import End, new_rows
+
+
+class LearnerGames:
+    """`num_games` rounds side by side, one seat of each for the learner.
+
+    In each round the learner's seat and every opponent are drawn at random. Opponents act inside
+    `step`, so that a transition runs from one decision of the learner to its next. When a round
+    ends the next is dealt at once; one that ends before the learner's first decision is passed
+    over.
+
+    Parameters
+    ----------
+    num_games : int
+    rules : str or Rules
+        A preset, a file, or `Rules`.
+    num_players : int
+    opponents : sequence of str or Agent
+        From these each other seat's agent is drawn; one that is listed twice comes twice as often.
+        Scripted ones run compiled; others are asked once for all games that wait for them.
+    reward : {"win", "points"}
+        What a finished round pays the learner (`payoff.round_payoffs`).
+    max_cycles : int
+        Decisions, everybody's, after which a round is truncated.
+
+    Attributes
+    ----------
+    rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
+        The games.
+    masks : int8, shape ``(num_games, n_actions)``
+        The learner's legal actions, as of the last `look`.
+    rewards : float64, shape ``(num_games,)``
+    ends : uint8, shape ``(num_games,)``
+        `End.RUNNING`, or why the round that the last step ended has ended.
+    final_observations : float32, shape ``(num_games, observation_size)``
+        Where a round ended, what the learner knew then.
+
+    Notes
+    -----
+    Game i goes the same way however many games run beside it, as long as all opponents are
+    scripted; a trained network might, among more games, round differently.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | Rules,
+        num_players: int,
+        opponents: Sequence[str | Agent],
+        reward: str,
+        max_cycles: int,
+    ) -> None:
+        self.rules = Rules.of(rules)
+        self.num_players = self.rules.check_players(num_players)
+        for name, value in (("num_envs", num_games), ("max_cycles", max_cycles)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
+        if reward not in REWARDS:
+            raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        if isinstance(opponents, str) or not opponents:
+            raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
+        self.num_games = num_games
+        self.opponents = [load(o) if isinstance(o, str) else o for o in opponents]
+        for agent in self.opponents:
+            agent.check(self.rules, self.num_players)
+        self.reward = reward
+        self.max_cycles = max_cycles
+        self.observation_size = observation_size(self.rules, self.num_players)
+        self.n_actions = len(catalogue(self.rules))
+
+        self._asked = [agent for agent in self.opponents if agent.policy is None]
+        codes = iter(range(-1, -1 - len(self._asked), -1))
+        self._pool = np.array(
+            [next(codes) if o.policy is None else o.policy for o in self.opponents], np.int64
+        )
+        self.rows = new_rows(num_games)
+        self.books = new_books(num_games)
+        self.masks = np.zeros((num_games, self.n_actions), np.int8)
+        self.final_observations = np.zeros((num_games, self.observation_size), np.float32)
+        self.everywhere = np.arange(num_games)
+        self._waiting = np.zeros(num_games, np.int64)
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """What the last step paid."""
+        return np.asarray(self.books["reward"])
+
+    @property
+    def ends(self) -> np.ndarray:
+        """How the last step ended rounds."""
+        return np.asarray(self.books["end"])
+
+    def start(self, seed: np.uint64) -> None:
+        """Deal a new game everywhere and play to the learner's first decision."""
+        start_learners(
+            self.rules.table, self.rows, self.books, self.num_players, seed, *self._settings()
+        )
+        self._ask_opponents()
+
+    def step(self, index: np.ndarray, actions: np.ndarray) -> None:
+        """Take legal actions (int64) in the games of `index`, play to the learner's next decision.
+
+        Clears all outcomes first, those of the other games too.
+        """
+        self.books["reward"] = 0
+        self.books["end"] = End.RUNNING
+        continue_learners(
+            self.rules.table, self.rows, self.books, index, actions, *self._settings()
+        )
+        self._ask_opponents()
+
+    def redeal(self, index: np.ndarray) -> None:
+        """Give the games of `index` up and deal the next ones in their place."""
+        redeal_learners(self.rules.table, self.rows, self.books, index, *self._settings())
+        self._ask_opponents()
+
+    def look(self) -> np.ndarray:
+        """What the learner knows, float32 ``(num_games, observation_size)``; writes `masks`."""
+        observations = np.empty((self.num_games, self.observation_size), np.float32)
+        look_learners(self.rules.table, self.rows, observations, self.masks)
+        return observations
+
+    def legal(self, actions: np.ndarray) -> np.ndarray:
+        """Which of the actions, one for each game, are legal: bool, ``(num_games,)``."""
+        known = (actions >= 0) & (actions < self.n_actions)
+        return np.asarray(known & (self.masks[self.everywhere, np.where(known, actions, 0)] == 1))
+
+    def illegal(self, game: int, action: int) -> str:
+        """The message about an action that is not legal in a game."""
+        names = catalogue(self.rules)
+        known = f" ({names.name(action)!r})" if 0 <= action < len(names) else ""
+        return (
+            f"action {action}{known} is not legal in game {game}, phase "
+            f"{phase_name(self.rows[game])!r}; legal: "
+            f"{', '.join(names.legal_names(self.masks[game]))}"
+        )
+
+    def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray]:
+        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self.final_observations
+
+    def _ask_opponents(self) -> None:
+        """Let the agents that are not scripted act until every game waits for the learner."""
+        asking = bool(self._asked)
+        while asking:
+            asking = False
+            for k, agent in enumerate(self._asked):
+                if not (count := waiting_for(self.books, k, self._waiting)):
+                    continue
+                asking = True
+                index = self._waiting[:count].copy()
+                actions = agent.act_rows(self.rules, self.rows, index)
+                if (j := first_illegal(self.rules.table, self.rows, index, actions)) >= 0:
+                    raise illegal_action(agent, self.rules, self.rows, index[j], actions[j])
+                continue_learners(
+                    self.rules.table, self.rows, self.books, index, actions, *self._settings()
+                )

@@ -1,0 +1,114 @@
+"""The vector environment of ``gymnasium.make_vec("pocket_uno/PocketUno-v0", num_envs=N)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from .agents import Agent
+from .gym_env import ILLEGAL
+from .learner_games import LearnerGames
+from .rules import Rules
+from .state import End
+
+
+class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """`num_envs` of `PocketUnoEnv` in one compiled batch; parameters as there.
+
+    Notes
+    -----
+    A round that ends is followed by the next in the same step (`AutoresetMode.SAME_STEP`):
+    ``infos["final_obs"]`` float32 ``(num_envs, size)`` holds the last observations where
+    ``infos["_final_obs"]`` is True. ``infos["action_mask"]`` and ``action_masks()``: int8
+    ``(num_envs, n_actions)``, for the observations that are returned. What is returned is the
+    caller's.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012 - Gymnasium's
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | Rules = "pocket",
+        num_players: int = 2,
+        opponents: Sequence[str | Agent] = ("greedy",),
+        reward: str = "win",
+        max_cycles: int = 20_000,
+        illegal: str = "end",
+        penalty: float = -1.0,
+        render_mode: None = None,
+    ) -> None:
+        if illegal not in ILLEGAL:
+            raise ValueError(f"illegal is {illegal!r}; expected one of {list(ILLEGAL)}")
+        if render_mode is not None:
+            raise ValueError(f"render_mode is {render_mode!r}; a vector of games is not rendered")
+        self.games = LearnerGames(num_envs, rules, num_players, opponents, reward, max_cycles)
+        self.num_envs = num_envs
+        self.illegal = illegal
+        self.penalty = float(penalty)
+        self.render_mode = None
+        self.single_observation_space = spaces.Box(
+            0.0, 1.0, (self.games.observation_size,), np.float32
+        )
+        self.single_action_space = spaces.Discrete(self.games.n_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._started = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Deal new rounds; the same seed, the same rounds."""
+        super().reset(seed=seed)
+        self.games.start(np.uint64(self.np_random.integers(2**64, dtype=np.uint64)))
+        self._started = True
+        return self.games.look(), self._infos()
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Act in every game and play to the learner's next decision.
+
+        Returns
+        -------
+        observations, rewards (float64), terminations, truncations (bool), infos
+        """
+        if not self._started:
+            raise RuntimeError("there are no rounds yet; call reset() first")
+        games = self.games
+        chosen = np.asarray(actions).astype(np.int64)
+        if chosen.shape != (self.num_envs,):
+            raise ValueError(f"actions have shape {chosen.shape}; expected ({self.num_envs},)")
+        legal = games.legal(chosen)
+        wrong = np.flatnonzero(~legal)
+        if len(wrong) and self.illegal == "raise":
+            raise ValueError(games.illegal(int(wrong[0]), int(chosen[wrong[0]])))
+        given_up = games.look()[wrong] if len(wrong) else None
+        index = np.flatnonzero(legal)
+        games.step(index, chosen[index])
+        rewards, ends = games.rewards.copy(), games.ends.copy()
+        final = np.where((ends != End.RUNNING)[:, None], games.final_observations, 0)
+        truncations = ends == End.TRUNCATED
+        terminations = (ends != End.RUNNING) & ~truncations
+        if given_up is not None:
+            games.redeal(wrong)
+            rewards[wrong], terminations[wrong], final[wrong] = self.penalty, True, given_up
+        observations = games.look()
+        infos = self._infos()
+        over = terminations | truncations
+        if over.any():
+            infos |= {"final_obs": final, "_final_obs": over}
+        return observations, rewards, terminations, truncations, infos
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions in every game: int8, shape ``(num_envs, n_actions)``."""
+        return self.games.masks.copy()
+
+    def _infos(self) -> dict[str, Any]:
+        return {"action_mask": self.action_masks(), "_action_mask": np.ones(self.num_envs, bool)}
+

@@ -1,0 +1,155 @@
+"""The Gymnasium environments: conformance, masks, illegal actions, single and vector alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from stable_baselines3.common.env_checker import check_env as check_env_sb3
+
+from pocket_uno_env.agents import ObservationAgent
+from pocket_uno_env.gym_env import PocketUnoEnv
+from pocket_uno_env.registration import GYM_ID
+from pocket_uno_env.vector_env import PocketUnoVectorEnv
+
+GAMES = [
+    {},
+    {"num_players": 5, "opponents": ["greedy", "random"], "reward": "points"},
+    {"rules": "classic", "num_players": 4},
+]
+
+
+def choose(mask: np.ndarray, rng: np.random.Generator) -> int:
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+@pytest.mark.parametrize("kwargs", GAMES, ids=str)
+def test_checkers_are_content(kwargs: dict[str, Any]) -> None:
+    env = gymnasium.make(GYM_ID, **kwargs)
+    check_env(env.unwrapped)
+    check_env_sb3(PocketUnoEnv(**kwargs))
+
+
+@pytest.mark.parametrize("kwargs", GAMES, ids=str)
+def test_a_vector_of_one_plays_what_the_single_env_plays(kwargs: dict[str, Any]) -> None:
+    env, vector = PocketUnoEnv(**kwargs), gymnasium.make_vec(GYM_ID, num_envs=1, **kwargs)
+    assert isinstance(vector.unwrapped, PocketUnoVectorEnv)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        observation, info = env.reset(seed=seed)
+        observations, infos = vector.reset(seed=seed)
+        terminated = truncated = False
+        while not (terminated or truncated):
+            assert (observation == observations[0]).all()
+            assert (info["action_mask"] == infos["action_mask"][0]).all()
+            assert (env.action_masks() == info["action_mask"]).all() and info["action_mask"].any()
+            action = choose(info["action_mask"], rng)
+            observation, reward, terminated, truncated, info = env.step(action)
+            observations, rewards, ends, cuts, infos = vector.step(np.array([action]))
+            assert (reward, terminated, truncated) == (rewards[0], ends[0], cuts[0])
+        assert infos["_final_obs"][0] and (infos["final_obs"][0] == observation).all()
+        assert not env.action_masks().any() and vector.unwrapped.action_masks().any()
+
+
+def test_games_do_not_depend_on_how_many_there_are() -> None:
+    seen = []
+    for n in (3, 16):
+        vector = PocketUnoVectorEnv(n, num_players=3)
+        observations, infos = vector.reset(seed=1)
+        seen.append([])
+        for _ in range(100):
+            masks = infos["action_mask"]
+            actions = np.array([int(np.flatnonzero(mask)[-1]) for mask in masks])
+            observations, rewards, *_, infos = vector.step(actions)
+            seen[-1].append((observations[:3].copy(), rewards[:3].copy()))
+    for one, other in zip(*seen, strict=True):
+        assert all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+def test_rewards_come_at_the_end_and_both_ways() -> None:
+    vector, rng = PocketUnoVectorEnv(64), np.random.default_rng(2)
+    _, infos = vector.reset(seed=2)
+    paid = []
+    for _ in range(400):
+        actions = np.array([choose(mask, rng) for mask in infos["action_mask"]])
+        _, rewards, terminations, truncations, infos = vector.step(actions)
+        over = terminations | truncations
+        assert not rewards[~over].any() and ("final_obs" in infos) == over.any()
+        paid += rewards[over].tolist()
+    # A random player wins hardly ever against greedy, and most rounds are lost.
+    assert set(paid) <= {-1.0, 1.0} and -1.0 < np.mean(paid) < -0.8
+
+
+def test_an_illegal_action_ends_the_episode_or_raises() -> None:
+    env = PocketUnoEnv(penalty=-7)
+    _, info = env.reset(seed=1)
+    illegal = int(np.flatnonzero(info["action_mask"] == 0)[0])
+    _, reward, terminated, truncated, info = env.step(illegal)
+    assert (reward, terminated, truncated, info["illegal"]) == (-7.0, True, False, True)
+    with pytest.raises(RuntimeError, match="reset"):
+        env.step(illegal)
+
+    strict = PocketUnoEnv(illegal="raise")
+    observation, _ = strict.reset(seed=1)
+    before = strict.games.rows.tobytes()
+    with pytest.raises(ValueError, match=rf"action {illegal} .*phase .*legal: "):
+        strict.step(illegal)
+    assert strict.games.rows.tobytes() == before
+    assert (strict.games.look()[0] == observation).all()
+
+    vector = PocketUnoVectorEnv(4, penalty=-7)
+    observations, infos = vector.reset(seed=1)
+    actions = np.array([choose(mask, np.random.default_rng(0)) for mask in infos["action_mask"]])
+    actions[2] = int(np.flatnonzero(infos["action_mask"][2] == 0)[0])
+    after, rewards, terminations, _, infos = vector.step(actions)
+    assert rewards[2] == -7 and terminations[2] and infos["_final_obs"][2]
+    assert (infos["final_obs"][2] == observations[2]).all()
+    assert infos["action_mask"][2].any() and (after[2] != observations[2]).any()
+    with pytest.raises(ValueError, match="game 1"):
+        strict_vector = PocketUnoVectorEnv(4, illegal="raise")
+        strict_vector.reset(seed=1)
+        strict_vector.step(np.array([*actions[:1], -3, *actions[2:]]))
+
+
+def test_opponents_that_are_not_scripted_are_asked_in_one_call() -> None:
+    calls = []
+
+    def last(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        calls.append(len(masks))
+        return masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+
+    vector = PocketUnoVectorEnv(128, opponents=[ObservationAgent("last", last)])
+    _, infos = vector.reset(seed=3)
+    calls.clear()
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        actions = np.array([choose(mask, rng) for mask in infos["action_mask"]])
+        *_, infos = vector.step(actions)
+    assert len(calls) < 20 * 15 and max(calls) > 30
+
+
+@pytest.mark.parametrize("make", [PocketUnoEnv, PocketUnoVectorEnv])
+@pytest.mark.parametrize(
+    ("kwargs", "word"),
+    [
+        ({"illegal": "ignore"}, "illegal"),
+        ({"opponents": "greedy"}, "opponents"),
+        ({"opponents": ["gredy"]}, "greedy"),
+        ({"reward": "score"}, "reward"),
+        ({"num_players": 9}, "num_players"),
+        ({"render_mode": "gif"}, "render_mode"),
+        ({"max_cycles": 0}, "max_cycles"),
+    ],
+)
+def test_bad_arguments(make: Any, kwargs: dict[str, Any], word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        make(**kwargs)
+
+
+def test_render_shows_the_table() -> None:
+    env = PocketUnoEnv(render_mode="ansi")
+    env.reset(seed=1)
+    assert "draw pile" in str(env.render())
