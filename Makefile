@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs soak clean
+.PHONY: help setup train test lint types format docs soak bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -57,6 +57,15 @@ docs: $(STAMP) ## Write the generated parts of README.md
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)
 
+# Each peer in an environment of its own: they pin other versions.
+.venv-%/.installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench: $(STAMP) .venv-rlcard/.installed .venv-openspiel/.installed .venv-pettingzoo/.installed ## Measure throughput, as ratios to RLCard's
+	$(BIN)/python benchmarks/bench.py $(ARGS)
+
 clean: ## Remove .venv, caches and build output; runs/ stays
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-rlcard .venv-openspiel .venv-pettingzoo build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
