@@ -47,7 +47,7 @@ class Settings:
     opponents: tuple[str, ...] = ("greedy",)
     """Agents, by name or path, from which the other seats are drawn anew each round.
     One that is listed twice comes twice as often."""
-    steps: int = 2_000_000
+    steps: int = 4_000_000
     """The learner's decisions in all, rounded up to whole rollouts."""
     seed: int = 0
     """The same seed and settings give the same weights."""
@@ -68,19 +68,19 @@ class Settings:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
 
-    games: int = 512
+    games: int = 1024
     """Rounds that run side by side."""
     rollout: int = 32
     """Decisions in each game between two updates."""
-    batch_size: int = 2048
+    batch_size: int = 4096
     """Decisions in a gradient step."""
     epochs: int = 3
     """Passes over each rollout."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     """At the start; it falls to 0 in a straight line."""
     gamma: float = 1.0
     """Discount for each of the learner's decisions."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.5
     """Of the generalized advantage estimate."""
     clip_range: float = 0.2
     """How far PPO lets the probability of an action move."""

@@ -88,7 +88,8 @@ def run(repeats: int, seconds: float) -> dict[str, Any]:
     measures = {}
     for name, values in found.items():
         measure = {
-            key: statistics.median(value[key] for value in values) for key in ("decisions", "rounds")
+            key: statistics.median(value[key] for value in values)
+            for key in ("decisions", "rounds")
         }
         if base:
             ratios = [v["decisions"] / b["decisions"] for v, b in zip(values, base, strict=True)]
@@ -138,7 +139,9 @@ def main() -> None:
     print(f"{'measure':<32} {'decisions/s':>12} {'x RLCard':>9} {'rounds/s':>10}")
     for name, measure in report["measures"].items():
         ratio = measure.get("ratio", float("nan"))
-        print(f"{name:<32} {measure['decisions']:>12,.0f} {ratio:>9.3g} {measure['rounds']:>10,.0f}")
+        print(
+            f"{name:<32} {measure['decisions']:>12,.0f} {ratio:>9.3g} {measure['rounds']:>10,.0f}"
+        )
 
 
 if __name__ == "__main__":

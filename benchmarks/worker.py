@@ -1,6 +1,6 @@
 """One measure of this project, repeated on demand. For bench.py.
 
-    python worker.py NAME       then a number of seconds on each line of standard input
+python worker.py NAME       then a number of seconds on each line of standard input
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def aec(env: Any) -> Iterator[Counts]:
 
 
 def aec_raw() -> Iterator[Counts]:
-    """This project's raw_env."""
+    """PettingZoo environment without wrappers."""
     from pocket_uno_env import pocket_uno_v0
 
     return aec(pocket_uno_v0.raw_env())
 
 
 def aec_wrapped() -> Iterator[Counts]:
-    """This project's env, in PettingZoo's wrappers."""
+    """PettingZoo environment in its usual wrappers."""
     from pocket_uno_env import pocket_uno_v0
 
     return aec(pocket_uno_v0.env())

@@ -110,9 +110,9 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def action_masks(self) -> np.ndarray:
         """The legal actions: int8, shape ``(n_actions,)``; zeros when the round is over."""
-        return self.games.masks[0] * np.int8(self._running)
+        return np.asarray(self.games.masks[0] * np.int8(self._running))
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The table as text, of the round that runs."""
         if self.render_mode is None:
             return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .bits import EMPTY, bit, first, without_first
+from .engine import UNO_PENALTY
 from .kernel import kernel
 from .state import IN_DISCARD_PILE, Phase
 
@@ -138,3 +139,13 @@ def held(rules, row, seat, kinds):
             if row.holder[copy] == seat:
                 count += 1
     return count
+
+
+@kernel
+def judged_size(row):
+    """How many cards the hand in question held when it is judged: before its UNO penalty.
+
+    Precondition: the actor's card may be challenged. Everyone saw whether the actor was caught.
+    """
+    cards = np.int64(row.hand_size[row.actor])
+    return cards - UNO_PENALTY if row.caught else cards

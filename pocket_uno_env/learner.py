@@ -113,29 +113,6 @@ def start_learners(
 
 
 @kernel
-def step_learners(rules, rows, books, actions, pool, max_cycles, reward, final_observations):
-    """Take the learner's action in every game and play on; see `continue_learners`.
-
-    Clears each book's outcome first. Precondition: every game waits for the learner, and all
-    actions are legal (`batch.first_illegal`).
-    """
-    for i in range(rows.shape[0]):
-        books[i].reward = 0.0
-        books[i].end = End.RUNNING
-    continue_learners(
-        rules,
-        rows,
-        books,
-        np.arange(rows.shape[0]),
-        actions,
-        pool,
-        max_cycles,
-        reward,
-        final_observations,
-    )
-
-
-@kernel
 def continue_learners(
     rules, rows, books, index, actions, pool, max_cycles, reward, final_observations
 ):

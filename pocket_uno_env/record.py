@@ -215,7 +215,6 @@ def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
 
 
 def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> None:
-    seats = int(rows["num_players"][0])
     last = int(rows["dealer"][0])
     deck = _dealt_deck(rules, rows, entry, where)
     log = Log(rules)

@@ -100,7 +100,8 @@ def _plain(estimate: Estimate) -> dict[str, float | None]:
 def table(report: dict[str, Any]) -> Table:
     """An `evaluation` as a table for the terminal, 80 columns wide or less.
 
-    Of one agent against others that are all alike, it shows the one; `evaluation` has both.
+    Of one agent against others that are all alike, it shows the one; `evaluation` has both. How
+    many rounds were blocked or truncated has a column where there are any.
     """
     from rich.table import Table
 
@@ -116,7 +117,10 @@ def table(report: dict[str, Any]) -> Table:
     )
     made.add_column("agent", overflow="fold")
     made.add_column("against", overflow="fold")
-    for heading in ("win rate", "interval", "points", "rounds", "blkd.", "trunc."):
+    unfinished = [
+        end for end in ("blocked", "truncated") if any(of[end] for of in report["line_ups"])
+    ]
+    for heading in ("win rate", "interval", "points", "rounds", *unfinished):
         made.add_column(heading, justify="right", no_wrap=True)
     for of in report["line_ups"]:
         alone = n > 2 and len(of["figures"]) == 2 and of["agents"].count(of["agents"][0]) == 1
@@ -129,8 +133,7 @@ def table(report: dict[str, Any]) -> Table:
                 f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
                 f"{points['mean']:.1f}",
                 f"{of['rounds']}",
-                f"{of['blocked']}",
-                f"{of['truncated']}",
+                *(f"{of[end]}" for end in unfinished),
             )
         made.add_section()
     return made

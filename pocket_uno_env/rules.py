@@ -173,9 +173,7 @@ class Rules:
                 raise RulesError(f"Rules.{name} is {value!r}; expected one of {list(choices)}")
         for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool):
-                raise RulesError(
-                    f"Rules.{name} is {getattr(self, name)!r}; expected true or false"
-                )
+                raise RulesError(f"Rules.{name} is {getattr(self, name)!r}; expected true or false")
         self._check_int("colors", 1, len(COLORS))
         object.__setattr__(self, "symbols", self._copies("symbols", SYMBOLS))
         object.__setattr__(self, "wild_copies", self._copies("wild_copies", WILDS))

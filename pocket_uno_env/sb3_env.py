@@ -13,23 +13,11 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
-from .actions import catalogue
-from .agents import Agent, load
-from .agents.protocol import illegal_action
-from .batch import first_illegal
+from .agents import Agent
 from .canonical import color_tables, plain_actions, to_view, view_actions
-from .learner import (
-    continue_learners,
-    look_learners,
-    new_books,
-    start_learners,
-    step_learners,
-    waiting_for,
-)
-from .observation import observation_size
-from .payoff import REWARDS
+from .learner_games import LearnerGames
 from .rules import Rules
-from .state import End, Phase, new_rows
+from .state import End
 
 VIEWS = ("plain", "canonical")
 
@@ -44,7 +32,7 @@ class LearnerVecEnv(VecEnv):
     ----------
     num_envs : int
     rules : str or Rules
-        A preset or `Rules`.
+        A preset, a file, or `Rules`.
     num_players : int
     opponents : sequence of str or Agent
         From these each other seat's agent is drawn; one that is listed twice comes twice as often.
@@ -60,15 +48,14 @@ class LearnerVecEnv(VecEnv):
 
     Attributes
     ----------
-    rows : structured array, dtype `state.ROW`, shape ``(num_envs,)``
-        The games.
+    games : LearnerGames
+        The games without the interface.
 
     Notes
     -----
     Observations: float32 ``(num_envs, size)`` in [0, 1]; ``env_method("action_masks")``: bool.
     What is returned is the caller's: it is not written again. Game i goes the same way however
-    many games run beside it, as long as all opponents are scripted; a trained network might, among
-    more games, round differently.
+    many games run beside it.
     """
 
     render_mode: str | None = None
@@ -84,51 +71,25 @@ class LearnerVecEnv(VecEnv):
         max_cycles: int = 20_000,
         seed: int | None = None,
     ) -> None:
-        self.rules = Rules.of(rules)
-        self.num_players = self.rules.check_players(num_players)
-        for name, value in (("num_envs", num_envs), ("max_cycles", max_cycles)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
-        if reward not in REWARDS:
-            raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
         if view not in VIEWS:
             raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
-        if isinstance(opponents, str) or not opponents:
-            raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
-        self.opponents = [load(o) if isinstance(o, str) else o for o in opponents]
-        for agent in self.opponents:
-            agent.check(self.rules, self.num_players)
-        self.reward = reward
+        self.games = LearnerGames(num_envs, rules, num_players, opponents, reward, max_cycles)
+        self.rules = self.games.rules
+        self.num_players = self.games.num_players
         self.view = view
-        self.max_cycles = max_cycles
-
-        self._asked = [agent for agent in self.opponents if agent.policy is None]
-        codes = iter(range(-1, -1 - len(self._asked), -1))
-        self._pool = np.array(
-            [next(codes) if o.policy is None else o.policy for o in self.opponents], np.int64
-        )
-        self._size = observation_size(self.rules, self.num_players)
-        self._n_actions = len(catalogue(self.rules))
         self._tables = color_tables(self.rules, self.num_players)
-        self.rows = new_rows(num_envs)
-        self._books = new_books(num_envs)
-        self._final = np.zeros((num_envs, self._size), np.float32)
-        self._masks = np.zeros((num_envs, self._n_actions), np.int8)
         self._orders = np.zeros((num_envs, self.rules.colors), np.int64)
-        self._all = np.arange(num_envs)
-        self._waiting = np.zeros(num_envs, np.int64)
+        self._masks = self.games.masks
         self._actions: np.ndarray | None = None
         self._started = False
         self._generator = np.random.default_rng()
         super().__init__(
             num_envs,
-            spaces.Box(0.0, 1.0, (self._size,), np.float32),
-            spaces.Discrete(self._n_actions),
+            spaces.Box(0.0, 1.0, (self.games.observation_size,), np.float32),
+            spaces.Discrete(self.games.n_actions),
         )
         if seed is not None:
             self.seed(seed)
-
-    # Stable-Baselines3's interface.
 
     def reset(self) -> np.ndarray:
         """Deal new games and play to the learner's first decision in each.
@@ -140,15 +101,7 @@ class LearnerVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._actions = None
-        start_learners(
-            self.rules.table,
-            self.rows,
-            self._books,
-            self.num_players,
-            self._generator.integers(2**64, dtype=np.uint64),
-            *self._settings(),
-        )
-        self._ask_opponents()
+        self.games.start(self._generator.integers(2**64, dtype=np.uint64))
         self._started = True
         return self._look()
 
@@ -169,15 +122,15 @@ class LearnerVecEnv(VecEnv):
                 f"actions are {chosen.dtype} of shape {chosen.shape}; expected integers of shape "
                 f"({self.num_envs},)"
             )
-        known = (chosen >= 0) & (chosen < self._n_actions)
-        legal = known & (self._masks[self._all, np.where(known, chosen, 0)] == 1)
-        if not legal.all():
-            raise ValueError(self._illegal(int(legal.argmin()), chosen))
-        self._actions = np.empty(self.num_envs, np.int64)
+        plain = chosen.astype(np.int64)
         if self.view == "canonical":
-            plain_actions(self._tables, self._orders, chosen.astype(np.int64), self._actions)
-        else:
-            self._actions[:] = chosen
+            known = (plain >= 0) & (plain < self.games.n_actions)
+            plain_actions(self._tables, self._orders, np.where(known, plain, 0), plain)
+            plain[~known] = chosen[~known]
+        legal = self.games.legal(plain)
+        if not legal.all():
+            raise ValueError(self.games.illegal(int(legal.argmin()), int(plain[legal.argmin()])))
+        self._actions = plain
 
     def step_wait(
         self,
@@ -197,10 +150,9 @@ class LearnerVecEnv(VecEnv):
         if self._actions is None:
             raise RuntimeError("there are no actions to wait for; call step_async() first")
         actions, self._actions = self._actions, None
-        step_learners(self.rules.table, self.rows, self._books, actions, *self._settings())
-        self._ask_opponents()
-        rewards = self._books["reward"].astype(np.float32)
-        ends = self._books["end"].copy()
+        self.games.step(self.games.everywhere, actions)
+        rewards = self.games.rewards.astype(np.float32)
+        ends = self.games.ends.copy()
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         finished = np.flatnonzero(ends != End.RUNNING)
         for i, final in zip(finished, self._final_observations(finished), strict=True):
@@ -217,7 +169,7 @@ class LearnerVecEnv(VecEnv):
 
     def ask(self, agent: Agent) -> np.ndarray:
         """What `agent` would do in the learner's place: int64, shape ``(num_envs,)``."""
-        actions = agent.act_rows(self.rules, self.rows, self._all)
+        actions = agent.act_rows(self.rules, self.games.rows, self.games.everywhere)
         if self.view == "canonical":
             view_actions(self._tables, self._orders, actions.copy(), actions)
         return actions
@@ -258,13 +210,11 @@ class LearnerVecEnv(VecEnv):
         """No game is drawn."""
         return [None] * self.num_envs
 
-    # Going on later.
-
     def state(self) -> dict[str, np.ndarray]:
         """Everything that the games' future depends on, as byte strings (uint8 arrays)."""
         return {
-            "rows": np.frombuffer(self.rows.tobytes(), np.uint8),
-            "books": np.frombuffer(self._books.tobytes(), np.uint8),
+            "rows": np.frombuffer(self.games.rows.tobytes(), np.uint8),
+            "books": np.frombuffer(self.games.books.tobytes(), np.uint8),
         }
 
     def set_state(self, state: dict[str, np.ndarray]) -> np.ndarray:
@@ -272,7 +222,8 @@ class LearnerVecEnv(VecEnv):
 
         The environment must have been made with the same arguments.
         """
-        for name, target in (("rows", self.rows), ("books", self._books)):
+        targets = {"rows": self.games.rows, "books": self.games.books}
+        for name, target in targets.items():
             if state[name].nbytes != target.nbytes:
                 raise ValueError(
                     f"the state's {name} have {state[name].nbytes} bytes; expected {target.nbytes}:"
@@ -283,58 +234,17 @@ class LearnerVecEnv(VecEnv):
         self._actions = None
         return self._look()
 
-    # The parts.
-
-    def _settings(self) -> tuple[Any, ...]:
-        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self._final
-
-    def _ask_opponents(self) -> None:
-        """Let the agents that are not scripted act until every game waits for the learner."""
-        asking = bool(self._asked)
-        while asking:
-            asking = False
-            for k, agent in enumerate(self._asked):
-                if not (count := waiting_for(self._books, k, self._waiting)):
-                    continue
-                asking = True
-                index = self._waiting[:count].copy()
-                actions = agent.act_rows(self.rules, self.rows, index)
-                if (j := first_illegal(self.rules.table, self.rows, index, actions)) >= 0:
-                    raise illegal_action(agent, self.rules, self.rows, index[j], actions[j])
-                continue_learners(
-                    self.rules.table, self.rows, self._books, index, actions, *self._settings()
-                )
-
     def _look(self) -> np.ndarray:
-        observations = np.empty((self.num_envs, self._size), np.float32)
-        look_learners(self.rules.table, self.rows, observations, self._masks)
+        observations = self.games.look()
+        self._masks = self.games.masks
         if self.view == "canonical":
+            self._masks = self.games.masks.copy()
             to_view(self._tables, observations, self._masks, self._orders)
         return observations
 
     def _final_observations(self, index: np.ndarray) -> np.ndarray:
-        final = np.asarray(self._final[index])
+        final = np.asarray(self.games.final_observations[index])
         if self.view == "canonical":
-            no_masks = np.zeros((len(index), self._n_actions), np.int8)
+            no_masks = np.zeros((len(index), self.games.n_actions), np.int8)
             to_view(self._tables, final, no_masks, self._orders[index])
         return final
-
-    def _illegal(self, game: int, actions: np.ndarray) -> str:
-        names = catalogue(self.rules)
-        action = int(actions[game])
-        legal = np.flatnonzero(self._masks[game])
-        said = str(action)
-        if self.view == "canonical":
-            ids = np.append(legal, action if 0 <= action < len(names) else 0)
-            plain = np.empty_like(ids)
-            plain_actions(self._tables, self._orders[[game] * len(ids)], ids, plain)
-            legal = plain[:-1]
-            if 0 <= action < len(names):
-                said = f"{action} (in this view {names.name(int(plain[-1]))!r})"
-        elif 0 <= action < len(names):
-            said = f"{action} ({names.name(action)!r})"
-        return (
-            f"action {said} is not legal in game {game}, phase "
-            f"{Phase(self.rows['phase'][game]).name.lower()!r}; legal: "
-            f"{', '.join(sorted(names.names[i] for i in legal))}"
-        )

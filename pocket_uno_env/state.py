@@ -127,18 +127,24 @@ ROW = np.dtype(
 )
 """One game.
 
-``holder[card]`` says where each physical card is (a seat, `IN_DRAW_PILE`, `IN_DISCARD_PILE`) and
-``hand_kinds[seat]`` and ``discard_kinds`` repeat hands and discard pile as bit sets of kinds. Both piles are stored with the top
-card last. ``known_by[card]`` has a bit for every other seat that knows for certain that the holder
-holds it, ``shown_to[card]`` for those of them of whom the holder knows that. ``off_color[seat, color]`` counts the cards in a hand that, by what everyone saw, are not
-of that colour (see `information`). ``seen[seat]`` is a hint for speed: the kinds of all cards that a
-seat has seen in other hands this round; what it still knows is in ``known_by``. ``actor`` is the seat whose play is being resolved;
-``color_before``, ``top_before`` (a kind) and ``guilty`` keep the pile before that play and whether
-a challenge would succeed, ``caught`` whether its UNO penalty was drawn. ``out`` has a bit for each
-seat that a match has eliminated, ``players_in`` counts the others, ``stack`` is how many cards wait
-to be drawn under `stacking`. ``rng`` is the game's
-generator, ``policy_rng`` the scripted agents'. ``unused`` fills the record up to a multiple of
-eight bytes: NumPy does not copy padding between fields, and a copy must be equal byte for byte.
+``holder[card]`` says where each physical card is: a seat, `IN_DRAW_PILE` or `IN_DISCARD_PILE`.
+``hand_kinds[seat]`` and ``discard_kinds`` repeat hands and discard pile as bit sets of kinds. Both
+piles are stored with the top card last.
+
+``known_by[card]`` has a bit for every other seat that knows for certain that the holder holds it,
+``shown_to[card]`` for those of them of whom the holder knows that. ``seen[seat]`` is a hint for
+speed: the kinds of all cards that a seat has seen in other hands this round; what it still knows is
+in ``known_by``. ``off_color[seat, color]`` counts the cards in a hand that, by what everyone saw,
+are not of that colour (see `information`).
+
+``actor`` is the seat whose play is being resolved; ``color_before``, ``top_before`` (a kind) and
+``guilty`` keep the pile before that play and whether a challenge would succeed, ``caught`` whether
+its UNO penalty was drawn. ``stack`` is how many cards wait to be drawn. ``out`` has a bit for each
+seat that a match has eliminated, ``players_in`` counts the others.
+
+``rng`` is the game's generator, ``policy_rng`` the scripted agents'. ``unused`` fills the record up
+to a multiple of eight bytes: NumPy does not copy padding between fields, and a copy must be equal
+byte for byte.
 """
 
 

@@ -191,7 +191,9 @@ def test_rules_in_a_file(rules: Rules, suffix: str, tmp_path: Path) -> None:
 
 def test_a_study_names_a_preset_and_what_differs(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text('name = "classic"\nwild_draw_four = "challenge"\n[wild_copies]\nW = 4\n"W+4" = 2')
+    path.write_text(
+        'name = "classic"\nwild_draw_four = "challenge"\n[wild_copies]\nW = 4\n"W+4" = 2'
+    )
     assert Rules.load(path) == Rules.preset(
         "classic", wild_draw_four="challenge", wild_copies={"W": 4, "W+4": 2}
     )

@@ -78,7 +78,7 @@ def test_transitions_run_from_one_decision_of_the_learner_to_the_next(
     env.reset()
     ended = 0
     for _ in range(60):
-        before = env.rows.copy()
+        before = env.games.rows.copy()
         learner = before["to_act"].astype(int)
         actions = pick(env, rng)
         observations, rewards, dones, infos = env.step(actions)
@@ -91,7 +91,7 @@ def test_transitions_run_from_one_decision_of_the_learner_to_the_next(
             assert dones[i] == (row["end"][0] != End.RUNNING)
             if not dones[i]:
                 assert rewards[i] == 0 and infos[i] == {}
-                assert row.tobytes() == env.rows[i : i + 1].tobytes()
+                assert row.tobytes() == env.games.rows[i : i + 1].tobytes()
                 continue
             ended += 1
             payoffs = np.zeros(num_players)
@@ -103,8 +103,8 @@ def test_transitions_run_from_one_decision_of_the_learner_to_the_next(
             final = np.zeros_like(observations[i])
             observe_row(made.table, row, learner[i], final)
             assert np.array_equal(infos[i]["terminal_observation"], final)
-            assert env.rows["end"][i] == End.RUNNING
-            assert env.rows["rng"][i] != row["rng"][0]
+            assert env.games.rows["end"][i] == End.RUNNING
+            assert env.games.rows["rng"][i] != row["rng"][0]
     assert ended > 12
 
 
@@ -132,10 +132,10 @@ def test_what_is_earned_is_what_the_arena_measures(learner, opponent, num_player
 def test_the_learner_sits_in_every_seat_and_meets_every_opponent():
     env = LearnerVecEnv(300, num_players=3, opponents=["greedy", "random"], seed=0)
     env.reset()
-    seats = np.bincount(env.rows["to_act"], minlength=3)
+    seats = np.bincount(env.games.rows["to_act"], minlength=3)
     assert seats.min() > 60
     opponents = [
-        o for book in env._books for o in np.delete(book["opponents"][:3], book["learner"])
+        o for book in env.games.books for o in np.delete(book["opponents"][:3], book["learner"])
     ]
     codes = [load("greedy").policy, load("random").policy]
     assert set(opponents) == set(codes)
@@ -145,7 +145,7 @@ def test_the_learner_sits_in_every_seat_and_meets_every_opponent():
 def test_an_opponent_listed_twice_comes_twice_as_often():
     env = LearnerVecEnv(600, opponents=["greedy", "random", "greedy"], seed=0)
     env.reset()
-    book = env._books
+    book = env.games.books
     drawn = book["opponents"][np.arange(600), 1 - book["learner"]]
     assert 350 < (drawn == load("greedy").policy).sum() < 450
 
@@ -208,7 +208,7 @@ def test_a_game_does_not_depend_on_how_many_run_beside_it():
             seen.append(env.step((masks * weight).argmax(axis=1)))
         for one, two in zip(seen[0][:3], seen[1][:3], strict=True):
             assert np.array_equal(one, two[:3])
-    assert few.rows.tobytes() == many.rows[:3].tobytes()
+    assert few.games.rows.tobytes() == many.games.rows[:3].tobytes()
 
 
 def test_a_state_continues_where_it_was():
@@ -238,7 +238,7 @@ def test_views_show_the_same_games():
         plain_actions(color_tables(plain.rules, 2), canonical._orders, actions, meant)
         one, two = plain.step(meant), canonical.step(actions)
         assert np.array_equal(one[1], two[1]) and np.array_equal(one[2], two[2])
-        assert plain.rows.tobytes() == canonical.rows.tobytes()
+        assert plain.games.rows.tobytes() == canonical.games.rows.tobytes()
         for a, b in zip(one[3], two[3], strict=True):
             if a:
                 sums = (v["terminal_observation"].sum() for v in (a, b))
@@ -260,8 +260,8 @@ def test_observations_and_masks_are_those_of_the_seat_to_act(rules, num_players)
         index = np.arange(20)
         expected = np.zeros_like(observations)
         masks = np.zeros((20, env.action_space.n), np.int8)
-        observe_rows(env.rules.table, env.rows, index, expected)
-        mask_rows(env.rules.table, env.rows, index, masks)
+        observe_rows(env.rules.table, env.games.rows, index, expected)
+        mask_rows(env.rules.table, env.games.rows, index, masks)
         assert np.array_equal(observations, expected)
         assert np.array_equal(np.stack(env.env_method("action_masks")), masks == 1)
         assert masks.any(axis=1).all()
@@ -278,7 +278,7 @@ def test_capped_rounds_are_truncated_and_blocked_ones_terminated():
         for i in np.flatnonzero(dones):
             assert infos[i]["TimeLimit.truncated"] == (infos[i]["end"] == "truncated")
             assert infos[i]["end"] == "out" or rewards[i] == 0
-        assert (capped.rows["decisions"] < 12).all()
+        assert (capped.games.rows["decisions"] < 12).all()
     # Nobody ever plays: soon the piles are dry.
     rules = Rules.preset("mini")
     env = LearnerVecEnv(30, rules, 2, ["random"], seed=0)
@@ -367,7 +367,7 @@ def test_an_illegal_action_is_refused_and_changes_nothing(view):
         env.step(np.zeros(4, np.int64))
     env.reset()
     good = env.action_masks().argmax(axis=1)
-    before = env.rows.tobytes()
+    before = env.games.rows.tobytes()
     wrong = good.copy()
     wrong[2] = catalogue(env.rules).id("let go")
     with pytest.raises(ValueError, match=r"'let go'.*game 2.*phase 'play'.*legal: draw, play"):
@@ -380,11 +380,11 @@ def test_an_illegal_action_is_refused_and_changes_nothing(view):
         env.step(good[:3])
     with pytest.raises(ValueError, match="float64"):
         env.step(good.astype(float))
-    assert env.rows.tobytes() == before
+    assert env.games.rows.tobytes() == before
     with pytest.raises(RuntimeError, match="step_async"):
         env.step_wait()
     env.step(good)
-    assert env.rows.tobytes() != before
+    assert env.games.rows.tobytes() != before
 
 
 @pytest.mark.parametrize(

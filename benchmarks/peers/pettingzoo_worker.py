@@ -18,7 +18,9 @@ for line in sys.stdin:
             observation, _, terminated, truncated, info = env.last()
             if terminated or truncated:
                 break
-            mask = observation["action_mask"] if isinstance(observation, dict) else info["action_mask"]
+            mask = (
+                observation["action_mask"] if isinstance(observation, dict) else info["action_mask"]
+            )
             legal = np.flatnonzero(mask)
             env.step(legal[int(generator.random() * len(legal))])
             decisions += 1
