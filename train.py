@@ -210,9 +210,9 @@ def train(settings: Settings, display: Display) -> Path:
 
 
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
-    """Play the model against each opponent, random and greedy; write and return the report."""
+    """Play the model against each opponent, random, greedy and strong; the report, written too."""
     rules = rules_of(settings)
-    names = list(dict.fromkeys([*settings.opponents, "random", "greedy"]))
+    names = list(dict.fromkeys([*settings.opponents, "random", "greedy", "strong"]))
     agents = [load(str(folder)), *map(load, names)]
     others = settings.num_players - 1
     display.begin("evaluation", len(names) * settings.deals * settings.num_players)

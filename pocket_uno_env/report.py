@@ -100,8 +100,8 @@ def _plain(estimate: Estimate) -> dict[str, float | None]:
 def table(report: dict[str, Any]) -> Table:
     """An `evaluation` as a table for the terminal, 80 columns wide or less.
 
-    Of one agent against others that are all alike, it shows the one; `evaluation` has both. How
-    many rounds were blocked or truncated has a column where there are any.
+    Of one agent against others that are all alike, it shows the one; `evaluation` has both. Rounds
+    without a winner have a column where there are any.
     """
     from rich.table import Table
 
@@ -110,17 +110,15 @@ def table(report: dict[str, Any]) -> Table:
         title=f"{report['rules']['name']}, {n} players, {report['deals']:,} deals in all "
         f"{n} seat rotations",
         caption=f"Win rate with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. "
-        f"The deal is the sample; a round without a winner (blocked, truncated) counts 1/{n}. "
-        "Points: scored per round.",
+        f"The deal is the sample; a round without a winner (unwon: blocked or truncated) counts "
+        f"1/{n}. Points: scored per round.",
         caption_justify="left",
         title_justify="left",
     )
     made.add_column("agent", overflow="fold")
     made.add_column("against", overflow="fold")
-    unfinished = [
-        end for end in ("blocked", "truncated") if any(of[end] for of in report["line_ups"])
-    ]
-    for heading in ("win rate", "interval", "points", "rounds", *unfinished):
+    unwon = any(of["blocked"] + of["truncated"] for of in report["line_ups"])
+    for heading in ("win rate", "interval", "points", "rounds", *["unwon"] * unwon):
         made.add_column(heading, justify="right", no_wrap=True)
     for of in report["line_ups"]:
         alone = n > 2 and len(of["figures"]) == 2 and of["agents"].count(of["agents"][0]) == 1
@@ -133,7 +131,7 @@ def table(report: dict[str, Any]) -> Table:
                 f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
                 f"{points['mean']:.1f}",
                 f"{of['rounds']}",
-                *(f"{of[end]}" for end in unfinished),
+                *[f"{of['blocked'] + of['truncated']}"] * unwon,
             )
         made.add_section()
     return made
