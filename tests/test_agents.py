@@ -157,7 +157,7 @@ def test_the_error_names_the_phase():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gredy", "no agent 'gredy'; did you mean 'greedy'. Known: random, greedy"),
+        ("gredy", "no agent 'gredy'; did you mean 'greedy'. Known: random, "),
         ("Greedy", "did you mean 'greedy'"),
         ("zzz", "no agent 'zzz'. Known: random"),
         ("", "no agent ''"),
