@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs soak bench clean
+.PHONY: help setup train test lint types format docs results soak bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -52,6 +52,17 @@ format: $(STAMP) ## Sort imports, apply safe fixes, format
 	$(BIN)/ruff format
 
 docs: $(STAMP) ## Write the generated parts of README.md
+	$(BIN)/python docs/generate.py
+
+# The figures of README.md: the default training, then everyone against everyone.
+results: $(STAMP) ## Train and measure anew what README.md shows (some twenty minutes)
+	$(BIN)/python train.py --out runs/ppo-default
+	$(BIN)/python evaluate.py --agents runs/ppo-default random greedy counter strong \
+	--deals 10000 --seed 1 --json docs/results/1-pocket-2p.json
+	$(BIN)/python evaluate.py --agents greedy counter strong --num-players 4 \
+	--deals 5000 --seed 1 --json docs/results/2-pocket-4p.json
+	$(BIN)/python evaluate.py --agents random greedy counter strong --rules classic \
+	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
 	$(BIN)/python docs/generate.py
 
 soak: $(STAMP) ## The long tests, for the night

@@ -1,11 +1,11 @@
 """Play agents against each other on the same deals and print how strong they are.
 
     evaluate.py --agents greedy random --deals 1000
-    evaluate.py --agents runs/mine greedy --num-players 4 --json result.json --records games.jsonl
+    evaluate.py --agents runs/mine greedy --num-players 4 --json result.json
 
-Every deal is played with all seat rotations, so that nobody gets the better cards. As many agents
-as players sit down as given; otherwise every agent plays every other, one of it against a table
-full of the other.
+Every deal is played with all seat rotations, so that nobody gets the better
+cards. As many agents as players sit down as given; otherwise every agent plays
+every other, one of it against a table full of the other.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import MAX_CYCLES, ArenaError, line_ups, play
+from pocket_uno_env.kernel import compiling_notice
+from pocket_uno_env.progress import help_text
 from pocket_uno_env.report import ReportError, evaluation, table, whole_file
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 
@@ -36,7 +38,7 @@ class Options:
     agents: list[str]
     """Who plays: names of agents, or the folders of trained runs. One plays against itself."""
     rules: str = "pocket"
-    """The rules, by the name of a preset."""
+    """The rules: the name of a preset, or a file (.toml or .json)."""
     num_players: int = 2
     """Seats at the table."""
     deals: int = 1000
@@ -95,7 +97,9 @@ def progress_bar() -> Progress:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
-    options = tyro.cli(Options, args=arguments, description=f"{__doc__}\n{known}")
+    options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
+    if (notice := compiling_notice()) is not None:
+        print(notice, file=sys.stderr)
     try:
         report = evaluate(options)
     except (AgentError, ArenaError, ReportError, RulesError) as error:

@@ -11,7 +11,6 @@ repeats itself, also if it was interrupted and resumed in between.
 from __future__ import annotations
 
 import sys
-import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,8 +26,8 @@ from pocket_uno_env import report, runs, training
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
-from pocket_uno_env.kernel import CACHE_DIR
-from pocket_uno_env.progress import Display
+from pocket_uno_env.kernel import compiling_notice
+from pocket_uno_env.progress import Display, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
 
@@ -48,7 +47,8 @@ class Settings:
     """Agents, by name or path, from which the other seats are drawn anew each round.
     One that is listed twice comes twice as often."""
     steps: int = 4_000_000
-    """The learner's decisions in all, rounded up to whole rollouts."""
+    """The learner's decisions in all, rounded up to whole rollouts. In its first few hundred
+    thousand an agent has hardly learned to play its cards."""
     seed: int = 0
     """The same seed and settings give the same weights."""
     out: Path | None = None
@@ -108,13 +108,34 @@ class Settings:
 
 
 RESUME_CHANGES = ("steps", "threads", "deals")
+COUNTS = (
+    *("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"),
+    "checkpoint_every",
+)
+RANGES = {
+    "gamma": (0.0, 1.0),
+    "gae_lambda": (0.0, 1.0),
+    "learning_rate": (1e-9, 1.0),
+    "teacher_learning_rate": (1e-9, 1.0),
+    "clip_range": (1e-3, 10.0),
+    "entropy": (0.0, 10.0),
+    "value_weight": (0.0, 100.0),
+    "max_grad_norm": (1e-6, 1e6),
+}
 
 
 def check(settings: Settings) -> None:
     """Raise RunError for numbers that make no training."""
-    for name in ("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"):
+    for name in COUNTS:
         if getattr(settings, name) < 1:
             raise runs.RunError(f"--{name.replace('_', '-')} must be at least 1")
+    for name, (low, high) in RANGES.items():
+        if not low <= getattr(settings, name) <= high:
+            raise runs.RunError(f"--{name.replace('_', '-')} must be from {low:g} to {high:g}")
+    if not settings.network or min(settings.network) < 1:
+        raise runs.RunError("--network must be sizes of at least 1")
+    if settings.seed >= 2**32:
+        raise runs.RunError("--seed must be below 2**32")
     if settings.seed < 0 or settings.deals < 0 or settings.teacher_steps < 0:
         raise runs.RunError("--seed, --deals and --teacher-steps must not be negative")
     if (settings.games * settings.rollout) % settings.batch_size:
@@ -129,8 +150,8 @@ def check(settings: Settings) -> None:
 def train(settings: Settings, display: Display) -> Path:
     """Make or take up the run and train it to its end; returns its folder."""
     rules = rules_of(settings)
-    if not Path(CACHE_DIR).exists():
-        display.say("Compiling the game. This takes half a minute, the first time only.")
+    if (notice := compiling_notice()) is not None:
+        display.say(notice)
     env = LearnerVecEnv(
         settings.games,
         rules,
@@ -159,6 +180,15 @@ def train(settings: Settings, display: Display) -> Path:
         max_grad_norm=settings.max_grad_norm,
     )
     teacher = load(settings.teacher) if settings.teacher else None
+    saved = runs.checkpoints(settings.resume) if settings.resume else []
+    tensors, about = runs.load_tensors(saved[-1]) if saved else ({}, {})
+    made_all = about.get("steps", 0) >= settings.steps
+    if settings.resume and made_all and (settings.resume / runs.MODEL).exists():
+        if settings.deals and not (settings.resume / runs.RESULTS).exists():
+            return settings.resume
+        raise runs.RunError(
+            f"{settings.resume} has made {about['steps']:,} steps; more with --steps"
+        )
     folder = settings.resume or runs.new_folder(settings.out, rules.name, settings.num_players)
     config = runs.config_of(
         rules,
@@ -171,15 +201,10 @@ def train(settings: Settings, display: Display) -> Path:
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
 
-    saved = runs.checkpoints(folder)
     with training.Interrupts() as interrupts:
         try:
             if saved:
-                training.restore(model, *runs.load_tensors(saved[-1]))
-                if model.num_timesteps >= settings.steps and (folder / runs.MODEL).exists():
-                    raise runs.RunError(
-                        f"{folder} has made its {settings.steps:,} steps; more with --steps"
-                    )
+                training.restore(model, tensors, about)
                 display.say(f"Going on from {saved[-1]}")
             elif teacher is not None:
                 display.begin("imitation", settings.teacher_steps)
@@ -201,11 +226,11 @@ def train(settings: Settings, display: Display) -> Path:
                 reset_num_timesteps=not saved,
             )
         except training.Interrupted:
-            display.say(f"Interrupted. Go on with: train.py --resume {folder}")
+            display.say(f"Interrupted. Go on with: {this_python()} train.py --resume {folder}")
             raise
     keeper.save()
-    about = {"steps": model.num_timesteps}
-    runs.save_tensors(folder / runs.MODEL, training.weights(model.policy), about)
+    made = {"steps": model.num_timesteps}
+    runs.save_tensors(folder / runs.MODEL, training.weights(model.policy), made)
     return folder
 
 
@@ -256,52 +281,55 @@ def plain(settings: Settings) -> dict[str, Any]:
     return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
 
-def resumed(settings: Settings) -> Settings:
+def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
     """The settings of the run that is to be resumed, with what may be changed changed."""
     assert settings.resume is not None
     kept = runs.read_config(settings.resume)["settings"]
     kept = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
-    defaults = Settings()
-    for name, value in vars(settings).items():
-        if value == getattr(defaults, name) or name == "resume":
-            continue
-        if name in RESUME_CHANGES:
-            kept[name] = value
-        elif value != kept.get(name):
+    before = replace(Settings(), **kept, resume=settings.resume)
+    # What was not typed again stays as it was.
+    after = tyro.cli(Settings, args=arguments, default=before, description=described())
+    for name, value in vars(after).items():
+        if name not in RESUME_CHANGES and value != getattr(before, name):
             raise runs.RunError(
                 f"--{name.replace('_', '-')} cannot be changed when a run is resumed"
             )
-    return replace(defaults, **kept, resume=settings.resume)
+    return after
 
 
 def described() -> str:
-    """The head of --help. The space before each line keeps tyro from joining them."""
-    known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
-    lines = [*str(__doc__).splitlines(), "", *textwrap.wrap(known, 78)]
-    return "\n".join(f" {line}" if line else "" for line in lines)
+    """The head of --help."""
+    return help_text(
+        str(__doc__), f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     began = time.monotonic()
     settings = tyro.cli(Settings, args=arguments, description=described())
+    folder = None
     try:
         check(settings)
         if settings.resume is not None:
-            settings = resumed(settings)
+            settings = resumed(settings, arguments)
         torch.set_num_threads(settings.threads)
         with Display() as display:
             folder = train(settings, display)
+            more = f"More:  {this_python()} evaluate.py --agents {folder} greedy --deals 10000"
             found = evaluate(settings, folder, display) if settings.deals else None
     except (AgentError, RulesError, runs.RunError, ValueError) as error:
         print(f"train.py: error: {error}", file=sys.stderr)
         return 2
     except (training.Interrupted, KeyboardInterrupt):
+        if folder is not None:
+            print(f"Interrupted in the evaluation. Model: {folder / runs.MODEL}", file=sys.stderr)
+            print(more, file=sys.stderr)
         return 130
     if found is not None:
         Console().print(report.table(found))
     print(f"Model: {folder / runs.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
-    print(f"More:  evaluate.py --agents {folder} greedy --deals 10000")
+    print(more)
     return 0
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pocket_uno_env import scripted
-from pocket_uno_env.agents.protocol import Agent, AgentError
+from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent
 from pocket_uno_env.agents.scripted import ScriptedAgent, policy_name
 
 Make = Callable[[str], Agent]
@@ -169,13 +171,35 @@ def _trained(argument: str) -> Agent:
 
 @register("import", argument="MODULE:NAME")
 def _imported(argument: str) -> Agent:
-    """Your own: an Agent, or a function without arguments that makes one, in a Python module."""
+    """Your own: an Agent, what makes one, or choose(observations, masks), in a Python module."""
     module, _, attribute = argument.partition(":")
+    if not module or not attribute:
+        raise AgentError(f"agent {argument!r} should be written 'import:MODULE:NAME'")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise AgentError(f"cannot import agent {argument!r}: {error}") from error
-    agent = found if isinstance(found, Agent) else found() if callable(found) else found
+    agent = found if isinstance(found, Agent) else _made(found, argument)
     if not isinstance(agent, Agent):
         raise AgentError(f"{argument!r} is {agent!r}; expected an Agent, or what makes one")
     return agent
+
+
+def _made(found: Any, argument: str) -> Any:
+    """What a function makes; one of two arguments is the `choose` of an ObservationAgent."""
+    if not callable(found):
+        return found
+    try:
+        arguments = list(inspect.signature(found).parameters.values())
+    except ValueError:  # some functions written in C don't tell
+        arguments = []
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [a for a in arguments if a.default is a.empty and a.kind in named]
+    if len(required) == 2:
+        return ObservationAgent(argument, found)
+    if required:
+        raise AgentError(
+            f"{argument!r} is a function of {len(required)} arguments; expected an Agent, a "
+            "function without arguments that makes one, or choose(observations, masks)"
+        )
+    return found()

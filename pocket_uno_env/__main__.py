@@ -111,13 +111,22 @@ def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
 def _parse(line: bytes) -> Any:
     """Return the value of a line of JSON; `RecordError` says where it is none."""
     try:
-        return json.loads(line.rstrip(b"\r\n").decode())
+        return json.loads(line.rstrip(b"\r\n").decode(), object_pairs_hook=_single_keys)
     except UnicodeDecodeError as error:
         raise RecordError(f"byte {error.start + 1}: this is not UTF-8") from error
     except json.JSONDecodeError as error:
         raise RecordError(f"column {error.colno}: this is not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:  # a number too long, too many brackets
         raise RecordError(f"this is not JSON that can be read: {error}") from error
+
+
+def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, in which no key may come twice: two readers could see two games."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, _ in pairs if [k for k, _ in pairs].count(key) > 1)
+        raise ValueError(f"key {twice!r} comes twice")
+    return found
 
 
 # check

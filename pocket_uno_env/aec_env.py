@@ -26,7 +26,7 @@ Version history: v0, the initial version.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -44,7 +44,7 @@ from .observation import observation_size, state_size
 from .payoff import REWARDS, Reward, match_winner, round_payoffs, win_payoffs
 from .record import Transcript, game_record, kinds_of
 from .render import render_text
-from .rules import Rules
+from .rules import Rules, check_count
 from .snapshot import phase_name, snapshot
 from .state import NO_SEAT, End, new_rows
 
@@ -56,9 +56,11 @@ class IllegalActionError(ValueError):
 
 
 def env(**kwargs: Any) -> AECEnv:
-    """The environment in PettingZoo's usual wrappers; arguments as for `raw_env`.
+    """The environment in PettingZoo's usual wrappers.
 
-    An illegal action ends the game: its agent gets -1, the others 0.
+    Arguments as for `raw_env`: ``rules``, ``num_players``, ``episode``, ``reward``,
+    ``max_cycles``, ``max_rounds``, ``render_mode``. An illegal action ends the game: its agent
+    gets -1, the others 0.
     """
     wrapped = wrappers.TerminateIllegalWrapper(raw_env(**kwargs), illegal_reward=-1)
     wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
@@ -117,8 +119,8 @@ class raw_env(AECEnv):
         self.num_players = self.rules.check_players(num_players)
         self.episode = _one_of("episode", episode, EPISODES)
         self.reward = _one_of("reward", reward, tuple(REWARDS))
-        self.max_cycles = _positive("max_cycles", max_cycles)
-        self.max_rounds = _positive("max_rounds", max_rounds)
+        self.max_cycles = check_count("max_cycles", max_cycles)
+        self.max_rounds = check_count("max_rounds", max_rounds)
         self.render_mode = _one_of(
             "render_mode", render_mode, (None, *self.metadata["render_modes"])
         )
@@ -211,11 +213,16 @@ class raw_env(AECEnv):
         IllegalActionError
             Naming action, phase and legal actions; nothing has changed.
         """
+        self._check_reset()
+        if not self.agents:
+            raise RuntimeError("the game is over and all agents are gone; call reset()")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         try:
+            if isinstance(action, bool):
+                raise TypeError
             chosen = operator.index(action)  # type: ignore[arg-type]
             code = play_row(
                 self._table, self.rows, chosen, self.max_cycles, self._observation, self._mask
@@ -236,6 +243,11 @@ class raw_env(AECEnv):
         if self.render_mode == "human":
             self.render()
 
+    def last(self, observe: bool = True) -> Any:
+        """Observation, reward since its last step, ends and info of the agent to act."""
+        self._check_reset()
+        return super().last(observe)
+
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """What `agent` knows, and its legal actions: all zeros unless it is to act.
 
@@ -244,6 +256,8 @@ class raw_env(AECEnv):
         if agent == self._turn and not self.terminations.get(agent, True):
             return {"observation": self._observation.copy(), "action_mask": self._mask.copy()}
         self._check_reset()
+        if agent not in self._seats:
+            raise ValueError(f"no agent {agent!r}; expected one of {self.possible_agents}")
         observation = np.empty_like(self._observation)
         observe_row(self._table, self.rows, self._seats[agent], observation)
         return {"observation": observation, "action_mask": self._no_mask.copy()}
@@ -359,7 +373,9 @@ class raw_env(AECEnv):
             raise RuntimeError("there is no game yet; call reset() first")
 
     def _read_options(self, options: dict[str, Any] | None) -> tuple[int, np.ndarray | None]:
-        options = options or {}
+        options = {} if options is None else options
+        if not isinstance(options, Mapping):
+            raise ValueError(f"options is {options!r}; expected a dict")
         # PettingZoo's api_test passes foreign options, so only a slip of the pen is refused.
         for key in set(options) - {"deck", "dealer"}:
             if meant := get_close_matches(str(key).lower(), ["deck", "dealer"]):
@@ -407,9 +423,3 @@ def _one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; expected one of {list(choices)}")
     return value
-
-
-def _positive(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
-    return int(value)

@@ -186,7 +186,7 @@ def high_card_action(rules, row):
 
 @kernel
 def greedy_action(rules, row):
-    """Play whenever possible.
+    """Play whenever possible, the colour held most first, wilds last; never challenge.
 
     The colour held most first, its highest card; wilds last, naming the colour held most; accepts
     every wild draw, gives its highest card, says uno and catches.
@@ -215,7 +215,7 @@ def greedy_action(rules, row):
 
 @kernel
 def challenger_action(rules, row):
-    """Play as `greedy_action` does, but challenge every wild draw.
+    """Plays as greedy does, but challenges every wild draw.
 
     What a challenge is worth without any judgement of the hand behind the card.
     """

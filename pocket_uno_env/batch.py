@@ -18,7 +18,7 @@ from .kernel import kernel, unowned
 from .observation import observation_size, write_observation, write_state
 from .payoff import REWARDS, round_payoffs
 from .rng import mix, next_state, row_seed
-from .rules import Rules
+from .rules import Rules, check_count
 from .scripted import Policy, act
 from .snapshot import phase_name
 from .state import NO_SEAT, End, new_rows
@@ -67,13 +67,10 @@ class Batch:
     ) -> None:
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
-        for name, value in (("num_games", num_games), ("max_cycles", max_cycles)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
-        self.num_games = num_games
-        self.max_cycles = max_cycles
+        self.num_games = check_count("num_games", num_games)
+        self.max_cycles = check_count("max_cycles", max_cycles)
         self.n_actions = len(catalogue(self.rules))
         self.observation_size = observation_size(self.rules, self.num_players)
         self.rows = new_rows(num_games)
@@ -89,6 +86,12 @@ class Batch:
     ) -> None:
         """Deal a new round in every game; `seed` from 0 to ``2**64 - 1``."""
         self._check(masks, observations)
+        if (
+            isinstance(seed, bool)
+            or not isinstance(seed, int | np.integer)
+            or not 0 <= seed < 2**64
+        ):
+            raise ValueError(f"seed is {seed!r}; expected a whole number from 0 to {2**64 - 1}")
         reset_rows(self.rules.table, self.rows, self.num_players, np.uint64(seed), np.uint64(0))
         self._started = True
         look_rows(self.rules.table, self.rows, masks, observations)
@@ -117,12 +120,11 @@ class Batch:
             If an action is not legal, naming the game, the action, the phase and the legal ones;
             no game has changed.
         """
-        if not self._started:
-            raise RuntimeError("there are no games yet; call reset() first")
+        self._check_started()
         self._check(masks, observations)
         _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
         _check_buffer("ends", ends, (self.num_games,), np.uint8)
-        _check_buffer("actions", actions, (self.num_games,), np.int64)
+        self._check_actions(actions)
         wrong = first_illegal(self.rules.table, self.rows, self._all, actions)
         if wrong >= 0:
             raise ValueError(self._illegal(int(wrong), int(actions[wrong])))
@@ -139,8 +141,26 @@ class Batch:
         )
 
     def act(self, policy: Policy, actions: np.ndarray) -> None:
-        """Write what a scripted policy would do in every game into ``actions`` (int64)."""
+        """Write what a scripted policy would do in every game.
+
+        Parameters
+        ----------
+        actions : int64 array, shape ``(num_games,)``, written
+        """
+        self._check_started()
+        self._check_actions(actions)
+        if policy not in list(Policy):
+            raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
         act_rows(self.rules.table, self.rows, self._all, int(policy), actions)
+
+    def _check_started(self) -> None:
+        if not self._started:
+            raise RuntimeError("there are no games yet; call reset() first")
+
+    def _check_actions(self, actions: np.ndarray) -> None:
+        if actions is None:
+            raise ValueError("actions is None; expected an int64 array")
+        _check_buffer("actions", actions, (self.num_games,), np.int64)
 
     def _check(self, masks: np.ndarray | None, observations: np.ndarray | None) -> None:
         _check_buffer("masks", masks, (self.num_games, self.n_actions), np.int8)

@@ -68,6 +68,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.observation_space = spaces.Box(0.0, 1.0, (self.games.observation_size,), np.float32)
         self.action_space = spaces.Discrete(self.games.n_actions)
         self._running = False
+        self._ending = "no round has been dealt"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -84,20 +85,22 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         """Act and play to the learner's next decision or the end of the round."""
         if not self._running:
             raise RuntimeError("the round is over or has not begun; call reset() first")
-        chosen = np.array([operator.index(action)])
         games = self.games
+        chosen = games.as_actions([operator.index(action)])
         if not games.legal(chosen)[0]:
             if self.illegal == "raise":
-                raise ValueError(games.illegal(0, int(chosen[0])))
+                raise ValueError(games.illegal(0, operator.index(action)))
             self._running = False
+            self._ending = f"the round is over, an illegal action: {self.penalty:g}"
             return games.look()[0], self.penalty, True, False, self._info(illegal=True)
         games.step(games.everywhere, chosen)
         end = End(games.ends[0])
-        if self.render_mode == "human" and end == End.RUNNING:
-            self.render()
         if end == End.RUNNING:
+            if self.render_mode == "human":
+                self.render()
             return games.look()[0], 0.0, False, False, self._info()
         self._running = False
+        self._ending = f"the round is over ({end.name.lower()}), it paid {games.rewards[0]:g}"
         info = self._info(end=end.name.lower())
         truncated = end == End.TRUNCATED
         return (
@@ -113,10 +116,12 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         return np.asarray(self.games.masks[0] * np.int8(self._running))
 
     def render(self) -> str | None:
-        """The table as text, of the round that runs."""
+        """The table as text, all hands open; after the end, how the round ended."""
         if self.render_mode is None:
             return None
         text = render_text(snapshot(self.games.rules, self.games.rows[0]))
+        learner = int(self.games.books["learner"][0])
+        text = f"you are player_{learner}\n{text}" if self._running else self._ending
         if self.render_mode == "ansi":
             return text
         print(text)

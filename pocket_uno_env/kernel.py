@@ -67,14 +67,43 @@ def _cache_dir() -> str:
 CACHE_DIR = _cache_dir()
 
 
+def compiling_notice() -> str | None:
+    """What a program should say if most of its kernels have yet to be compiled."""
+    if len(list(Path(CACHE_DIR).rglob("*.nbi"))) > 40:
+        return None
+    return "Compiling the game. This takes up to a minute, the first time only."
+
+
 def kernel(function: Function) -> Function:
     """Compile `function` on first call, without the GIL; keep the result in `CACHE_DIR`."""
     default = config.CACHE_DIR
     config.CACHE_DIR = CACHE_DIR
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
         config.CACHE_DIR = default
+    if JIT:
+        _name_files_by_signature(compiled._cache._cache_file)
+    return compiled  # type: ignore[no-any-return]
+
+
+def _name_files_by_signature(files: Any) -> None:
+    """Let several processes compile at once.
+
+    Numba numbers the files of a function's signatures. Two processes that compile two signatures
+    at the same time both take the next number, and one is later handed the other's machine code,
+    which crashes. With a name of its own for each signature the worst is to compile one twice.
+    """
+
+    def save(key: Any, data: Any) -> None:
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        name = f"{Path(files._index_path).stem}.{digest}.nbc"
+        files._save_data(name, data)
+        overloads = files._load_index()
+        overloads[key] = name
+        files._save_index(overloads)
+
+    files.save = save
 
 
 @intrinsic

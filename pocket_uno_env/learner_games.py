@@ -24,7 +24,7 @@ from .learner import (
 )
 from .observation import observation_size
 from .payoff import REWARDS
-from .rules import Rules
+from .rules import Rules, check_count
 from .snapshot import phase_name
 from .state import End, new_rows
 
@@ -80,19 +80,16 @@ class LearnerGames:
     ) -> None:
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
-        for name, value in (("num_envs", num_games), ("max_cycles", max_cycles)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
         if isinstance(opponents, str) or not opponents:
             raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
-        self.num_games = num_games
+        self.num_games = check_count("num_envs", num_games)
         self.opponents = [load(o) if isinstance(o, str) else o for o in opponents]
         for agent in self.opponents:
             agent.check(self.rules, self.num_players)
         self.reward = reward
-        self.max_cycles = max_cycles
+        self.max_cycles = check_count("max_cycles", max_cycles)
         self.observation_size = observation_size(self.rules, self.num_players)
         self.n_actions = len(catalogue(self.rules))
 
@@ -147,6 +144,20 @@ class LearnerGames:
         observations = np.empty((self.num_games, self.observation_size), np.float32)
         look_learners(self.rules.table, self.rows, observations, self.masks)
         return observations
+
+    def as_actions(self, actions: object) -> np.ndarray:
+        """`actions` as int64, shape ``(num_games,)``; ValueError if they are something else.
+
+        Numbers too large for int64 become -1, which is no action.
+        """
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_games,) or chosen.dtype.kind not in "iuO":
+            raise ValueError(
+                f"actions are {chosen.dtype} of shape {chosen.shape}; expected integers of shape "
+                f"({self.num_games},)"
+            )
+        known = (chosen >= 0) & (chosen < self.n_actions)
+        return np.where(known, chosen, -1).astype(np.int64)
 
     def legal(self, actions: np.ndarray) -> np.ndarray:
         """Which of the actions, one for each game, are legal: bool, ``(num_games,)``."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import textwrap
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -77,3 +79,18 @@ class Display(AbstractContextManager["Display"]):
 def _text(figures: Mapping[str, float], before: str) -> str:
     parts = [f"{name.replace('_', ' ')} {value:.3g}" for name, value in figures.items()]
     return before + ", ".join(parts) if parts else ""
+
+
+def help_text(doc: str, known: str) -> str:
+    """The head of a program's --help, for tyro: its docstring, and what names it knows.
+
+    The space before each line keeps tyro from joining them.
+    """
+    lines = [*doc.strip().splitlines(), "", *textwrap.wrap(known, 78)]
+    return "\n".join(f" {line}" if line else "" for line in lines)
+
+
+def this_python() -> str:
+    """The running Python, as one would type it here."""
+    relative = os.path.relpath(sys.executable)
+    return sys.executable if relative.startswith("..") else relative

@@ -202,8 +202,11 @@ def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
     for key, kind in (("rules", Mapping), ("players", list), ("match", bool), ("rounds", list)):
         if not isinstance(record.get(key), kind):
             raise RecordError(f"{key!r} is missing or of the wrong type")
-    if "seed" not in record:
-        raise RecordError("'seed' is missing; an unseeded game has null")
+    seed = record.get("seed", "missing")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise RecordError(f"'seed' is {seed!r}; expected a whole number, or null without a seed")
+    if not all(isinstance(player, str) for player in record["players"]):
+        raise RecordError("'players' should be a list of names")
     try:
         rules = Rules.from_dict(record["rules"])
         seats = rules.check_players(len(record["players"]))

@@ -107,7 +107,7 @@ def table(report: dict[str, Any]) -> Table:
 
     n = report["num_players"]
     made = Table(
-        title=f"{report['rules']['name']}, {n} players, {report['deals']:,} deals in all "
+        title=f"{_title(report['rules'])}, {n} players, {report['deals']:,} deals in all "
         f"{n} seat rotations",
         caption=f"Win rate with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. "
         f"The deal is the sample; a round without a winner (unwon: blocked or truncated) counts "
@@ -135,6 +135,13 @@ def table(report: dict[str, Any]) -> Table:
             )
         made.add_section()
     return made
+
+
+def _title(fields: dict[str, Any]) -> str:
+    """The rules in short: a preset, and the fields that differ from it."""
+    usual = Rules.preset(fields["name"]).to_dict()
+    changed = [f"{key}={value}" for key, value in fields.items() if value != usual[key]]
+    return str(fields["name"]) + (f" with {', '.join(changed)}" if changed else "")
 
 
 def _count(names: list[str]) -> str:

@@ -70,6 +70,10 @@ HOUSE_RULES = ("stacking", "seven_zero", "jump_in", "forced_play", "elimination"
 """The fields that are off in every preset (docs/rules.md, section 11)."""
 
 
+MAX_COUNT = 2**31 - 1
+"""The most decisions that a row can count."""
+
+
 class RulesError(ValueError):
     """A field of `Rules` has a value that makes no game; the message names field and reason."""
 
@@ -228,6 +232,8 @@ class Rules:
     @classmethod
     def preset(cls, name: str, **changed: Any) -> Rules:
         """A preset (``"pocket"``, ``"pocket51"``, ``"classic"``, ``"mini"``), fields changed."""
+        if not isinstance(name, str):
+            raise RulesError(f"rules is {name!r}; expected the name of a preset")
         if name == "custom":
             base: dict[str, Any] = {}
         elif name in _PRESETS:
@@ -332,6 +338,15 @@ class Rules:
         ten times faster than on a single record.
         """
         return _rules_table(self)
+
+
+def check_count(name: str, value: Any) -> int:
+    """`value`, if it is a whole number from 1 to `MAX_COUNT`; else ValueError, naming it."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} is {value!r}; expected a whole number from 1")
+    if not 1 <= value <= MAX_COUNT:
+        raise ValueError(f"{name} is {value!r}; expected a whole number from 1 to {MAX_COUNT}")
+    return int(value)
 
 
 class _FrozenCopies(dict[str, int]):

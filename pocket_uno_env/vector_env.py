@@ -81,9 +81,7 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not self._started:
             raise RuntimeError("there are no rounds yet; call reset() first")
         games = self.games
-        chosen = np.asarray(actions).astype(np.int64)
-        if chosen.shape != (self.num_envs,):
-            raise ValueError(f"actions have shape {chosen.shape}; expected ({self.num_envs},)")
+        chosen = games.as_actions(actions)
         legal = games.legal(chosen)
         wrong = np.flatnonzero(~legal)
         if len(wrong) and self.illegal == "raise":

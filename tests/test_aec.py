@@ -325,6 +325,7 @@ GOOD = [c for c in Rules().deck if c[0] != "W"] + ["W", "W", "WD", "W+2"]
         ({"dealer": "0"}, ["dealer"]),
         ({"dealer": True}, ["dealer"]),
         ({"decks": GOOD}, ["'decks'", "'deck'"]),
+        ("deck", ["options", "dict"]),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -361,6 +362,7 @@ def test_bad_seeds(seed: Any) -> None:
         ({"reward": "score"}, ["reward", "points"]),
         ({"max_cycles": 0}, ["max_cycles"]),
         ({"max_cycles": 2.5}, ["max_cycles"]),
+        ({"max_cycles": 2**63}, ["max_cycles", "2147483647"]),
         ({"max_rounds": -1}, ["max_rounds"]),
         ({"render_mode": "gif"}, ["render_mode", "ansi"]),
     ],
@@ -408,7 +410,8 @@ def test_an_illegal_action_says_what_was_legal() -> None:
 
 def test_nothing_works_before_reset() -> None:
     env = pocket_uno_v0.raw_env()
-    for handle in (env.snapshot, env.record, lambda: env.observe("player_0"), env.state):
+    handles = [env.snapshot, env.record, env.state, env.last, lambda: env.step(0)]
+    for handle in (*handles, lambda: env.observe("player_0")):
         with pytest.raises(RuntimeError, match="reset"):
             handle()
 
@@ -421,6 +424,10 @@ def test_dead_agents_step_with_none_only_and_can_still_be_observed() -> None:
     for _ in range(3):
         env.step(None)
     assert env.agents == []
+    with pytest.raises(RuntimeError, match="reset"):
+        env.step(None)
+    with pytest.raises(ValueError, match="no agent 'player_7'"):
+        env.observe("player_7")
     for agent in env.possible_agents:
         assert env.observation_space(agent).contains(env.observe(agent))
 

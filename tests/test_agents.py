@@ -168,7 +168,7 @@ def test_the_error_names_the_phase():
         ("ppo:runs/nowhere", "runs/nowhere"),
         ("import:no_such_module:agent", "No module named 'no_such_module'"),
         ("import:math:tau", "expected an Agent"),
-        ("import:math", "cannot import agent 'math'"),
+        ("import:math", "should be written 'import:MODULE:NAME'"),
     ],
 )
 def test_loading_what_is_not_there_says_what_is(spec, message):

@@ -124,3 +124,30 @@ def test_bad_arguments_and_no_reset() -> None:
         Batch(4, reward="score")
     with pytest.raises(RuntimeError, match="reset"):
         Batch(4).step(np.zeros(4, np.int64))
+
+
+def test_act_checks_its_buffer_and_policy() -> None:
+    batch = Batch(50)
+    with pytest.raises(RuntimeError, match="reset"):
+        batch.act(Policy.RANDOM, np.zeros(50, np.int64))
+    batch.reset(1)
+    big = np.full(100, -7)
+    for wrong in (
+        big[:1],
+        big[:50].astype(np.int32),
+        big[::2][:49],
+        np.zeros((50, 2), np.int64),
+        None,
+    ):
+        with pytest.raises(ValueError, match="actions"):
+            batch.act(Policy.RANDOM, wrong)  # type: ignore[arg-type]
+    assert (big == -7).all()
+    for policy in (99, -1, 1.5):
+        with pytest.raises(ValueError, match="policy"):
+            batch.act(policy, np.zeros(50, np.int64))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, True, None])
+def test_bad_seeds(seed: Any) -> None:
+    with pytest.raises(ValueError, match="seed"):
+        Batch(2).reset(seed)

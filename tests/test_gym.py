@@ -153,3 +153,30 @@ def test_render_shows_the_table() -> None:
     env = PocketUnoEnv(render_mode="ansi")
     env.reset(seed=1)
     assert "draw pile" in str(env.render())
+
+
+def test_actions_that_are_no_numbers_or_too_large() -> None:
+    env = PocketUnoEnv()
+    env.reset(seed=1)
+    assert env.step(2**70)[1:4] == (-1.0, True, False)
+    env = PocketUnoEnv(illegal="raise")
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="1180591620717411303424 is not legal"):
+        env.step(2**70)
+    vector = PocketUnoVectorEnv(3)
+    vector.reset(seed=1)
+    for wrong in ([0.0, 0.0, 0.0], ["a"] * 3, [1, 2], None):
+        with pytest.raises(ValueError, match="actions"):
+            vector.step(wrong)  # type: ignore[arg-type]
+    _, rewards, *_ = vector.step(np.array([2**63, 0, 0], np.uint64))
+    assert rewards[0] == -1
+
+
+def test_render_after_the_end_says_how_it_ended() -> None:
+    env = PocketUnoEnv(render_mode="ansi")
+    _, info = env.reset(seed=1)
+    assert "you are player_" in str(env.render())
+    terminated, rng = False, np.random.default_rng(0)
+    while not terminated:
+        *_, terminated, _, info = env.step(choose(info["action_mask"], rng))
+    assert "the round is over (out)" in str(env.render())

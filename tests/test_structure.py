@@ -96,6 +96,18 @@ def test_an_edit_in_any_core_file_starts_a_fresh_cache(tmp_path: Path) -> None:
         before = after
 
 
+def test_each_signature_has_a_cache_file_of_its_own(tmp_path: Path) -> None:
+    """Two processes that compile different signatures at once must not share a file."""
+    code = (
+        "import numpy as np; from pocket_uno_env.rng import mix; mix(np.uint64(1)); "
+        "mix(np.uint32(1)); print(*mix._cache._cache_file._load_index().values())"
+    )
+    names = run(code, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert len(set(names)) == 2 and all(len(name.split(".")[-2]) == 16 for name in names)
+    again = run(code, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert sorted(again) == sorted(names)
+
+
 @pytest.mark.parametrize("file", sorted(p.name for p in PACKAGE.glob("*.py")))
 def test_every_module_says_what_it_is(file: str) -> None:
     assert ast.get_docstring(ast.parse((PACKAGE / file).read_text()))

@@ -100,7 +100,7 @@ def test_a_run_from_the_command_line_to_the_table(tmp_path):
     for opponent in ("greedy", "random"):
         assert opponent in stdout
     results = json.loads((out / runs.RESULTS).read_text())
-    assert [line["agents"][1] for line in results["line_ups"]] == ["greedy", "random"]
+    assert [line["agents"][1] for line in results["line_ups"]] == ["greedy", "random", "strong"]
     assert list(out.glob("events.out.tfevents.*"))
     assert not list(out.rglob("*.pkl")) and not list(out.rglob("*.zip"))
 
