@@ -20,16 +20,24 @@ from typing import Any, Literal
 import torch
 import tyro
 from rich.console import Console
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
+from stable_baselines3.common.vec_env import VecEnv
 
-from pocket_uno_env import report, runs, training
-from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env import report, runs
+from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
 from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
+from pocket_uno_env.training import networks
+from pocket_uno_env.training.all_hands import AllHands
+from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
+from pocket_uno_env.training.imitation import imitate
+from pocket_uno_env.training.learning import EntropyWeight, line, make_model
+from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 
 EVALUATION_SEED = 1_000_003
 """Other deals than those of the training, the same for every run."""
@@ -43,9 +51,15 @@ class Settings:
     """The rules: the name of a preset, or a file (.toml or .json)."""
     num_players: int = 2
     """Seats at the table; one is the learner's."""
-    opponents: tuple[str, ...] = ("greedy",)
+    opponents: tuple[str, ...] = ("greedy", "strong")
     """Agents, by name or path, from which the other seats are drawn anew each round.
     One that is listed twice comes twice as often."""
+    self_play: float = 0.0
+    """How much of the opponents are past selves instead, drawn by how hard they are."""
+    pool: int = 12
+    """How many past selves are kept."""
+    pool_every: int = 500_000
+    """Decisions between two of them."""
     steps: int = 4_000_000
     """The learner's decisions in all, rounded up to whole rollouts. In its first few hundred
     thousand an agent has hardly learned to play its cards."""
@@ -65,6 +79,8 @@ class Settings:
     """What the network sees: colours by name, or the active one first, the others by cards held."""
     network: tuple[int, ...] = (256, 256)
     """Sizes of the hidden layers, the same for actor and critic."""
+    critic: Literal["own-hand", "all-hands"] = "all-hands"
+    """What the critic sees, in training alone: what the learner knows, or the hidden cards too."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
 
@@ -77,25 +93,29 @@ class Settings:
     epochs: int = 3
     """Passes over each rollout."""
     learning_rate: float = 2e-3
-    """At the start; it falls to 0 in a straight line."""
-    gamma: float = 1.0
-    """Discount for each of the learner's decisions."""
-    gae_lambda: float = 0.5
-    """Of the generalized advantage estimate."""
+    """At the start; it falls in a straight line."""
+    last_learning_rate: float = 0.0
+    """At the end."""
+    gamma: float = 0.99
+    """Discount for each of the learner's decisions. Near 1 it learns to win by long sieges."""
+    gae_lambda: float = 0.25
+    """Of the generalized advantage estimate. Luck drowns what is far off: small is better."""
     clip_range: float = 0.2
     """How far PPO lets the probability of an action move."""
-    entropy: float = 0.01
-    """Weight of the entropy bonus."""
+    entropy: float = 0.02
+    """Weight of the entropy bonus at the start; it falls in a straight line."""
+    last_entropy: float = 0.0
+    """At the end."""
     value_weight: float = 0.5
     """Weight of the critic's loss."""
     max_grad_norm: float = 0.5
     """Gradients are cut to this norm."""
 
-    teacher: str | None = None
-    """Agent that the network learns to imitate before PPO begins."""
-    teacher_steps: int = 500_000
+    teacher: str | None = "strong"
+    """Agent that the network learns to imitate before PPO begins; None for none."""
+    teacher_steps: int = 2_000_000
     """Decisions of the teacher to learn from."""
-    teacher_learning_rate: float = 1e-3
+    teacher_learning_rate: float = 2e-3
     """At the start of the imitation; it falls to 0 in a straight line."""
 
     checkpoint_every: int = 200_000
@@ -110,7 +130,7 @@ class Settings:
 RESUME_CHANGES = ("steps", "threads", "deals")
 COUNTS = (
     *("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"),
-    "checkpoint_every",
+    *("checkpoint_every", "pool", "pool_every"),
 )
 RANGES = {
     "gamma": (0.0, 1.0),
@@ -118,7 +138,10 @@ RANGES = {
     "learning_rate": (1e-9, 1.0),
     "teacher_learning_rate": (1e-9, 1.0),
     "clip_range": (1e-3, 10.0),
+    "last_learning_rate": (0.0, 1.0),
     "entropy": (0.0, 10.0),
+    "last_entropy": (0.0, 10.0),
+    "self_play": (0.0, 1.0),
     "value_weight": (0.0, 100.0),
     "max_grad_norm": (1e-6, 1e6),
 }
@@ -152,21 +175,14 @@ def train(settings: Settings, display: Display) -> Path:
     rules = rules_of(settings)
     if (notice := compiling_notice()) is not None:
         display.say(notice)
-    env = LearnerVecEnv(
-        settings.games,
-        rules,
-        settings.num_players,
-        settings.opponents,
-        settings.reward,
-        settings.view,
-    )
     if settings.precision == "auto":
-        native = training.multiplies_bfloat16()
+        native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")
-    model = training.make_model(
+    env, pool = environment(settings, rules)
+    model = make_model(
         env,
         network=settings.network,
-        learning_rate=settings.learning_rate,
+        learning_rate=line(settings.learning_rate, settings.last_learning_rate),
         bfloat16=settings.precision == "bfloat16",
         seed=settings.seed,
         n_steps=settings.rollout,
@@ -190,48 +206,67 @@ def train(settings: Settings, display: Display) -> Path:
             f"{settings.resume} has made {about['steps']:,} steps; more with --steps"
         )
     folder = settings.resume or runs.new_folder(settings.out, rules.name, settings.num_players)
-    config = runs.config_of(
-        rules,
-        settings.num_players,
-        settings.view,
-        training.layer_sizes(model.policy),
-        plain(settings),
-    )
+    layers = networks.layer_sizes(model.policy)
+    players = settings.num_players
+    config = runs.config_of(rules, players, settings.view, layers, plain(settings))
     runs.write_json(folder / runs.CONFIG, config)
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
 
-    with training.Interrupts() as interrupts:
+    with Interrupts() as interrupts:
+        keeper = Keeper(
+            folder, settings.checkpoint_every, settings.keep, interrupts, display.report
+        )
+        callbacks: list[BaseCallback] = [
+            keeper,
+            EntropyWeight(line(settings.entropy, settings.last_entropy)),
+        ]
+        if pool is not None:
+            callbacks.append(SelfPlay(pool, settings.pool_every))
         try:
             if saved:
-                training.restore(model, tensors, about)
+                restore(model, tensors, about)
                 display.say(f"Going on from {saved[-1]}")
-            elif teacher is not None:
-                display.begin("imitation", settings.teacher_steps)
-                training.imitate(
+            imitated = about.get("imitated", 0)
+            if teacher is not None and (imitated or not saved):
+                display.begin("imitation", settings.teacher_steps, imitated)
+                imitate(
                     model,
                     teacher,
                     settings.teacher_steps,
                     settings.teacher_learning_rate,
-                    settings.batch_size,
-                    interrupts.checked(display.report),
+                    display.report,
+                    imitated,
+                    keeper.after_imitation,
                 )
             display.begin("training", settings.steps, model.num_timesteps)
-            keeper = training.Keeper(
-                folder, settings.checkpoint_every, settings.keep, interrupts, display.report
-            )
             model.learn(
                 settings.steps - model.num_timesteps,
-                callback=keeper,
-                reset_num_timesteps=not saved,
+                callback=callbacks,
+                reset_num_timesteps=False,
             )
-        except training.Interrupted:
+        except Interrupted:
             display.say(f"Interrupted. Go on with: {this_python()} train.py --resume {folder}")
             raise
     keeper.save()
     made = {"steps": model.num_timesteps}
-    runs.save_tensors(folder / runs.MODEL, training.weights(model.policy), made)
+    runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy), made)
     return folder
+
+
+def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, Pool | None]:
+    """The games, with past selves among the opponents and hidden cards for the critic if wanted."""
+    players, view = settings.num_players, settings.view
+    past = (
+        snapshots(settings.pool, settings.network, rules, players, view)
+        if settings.self_play
+        else []
+    )
+    opponents: list[str | Agent] = [*settings.opponents, *past]
+    games = LearnerVecEnv(settings.games, rules, players, opponents, settings.reward, view)
+    pool = Pool(games, past, settings.self_play) if past else None
+    env: VecEnv = pool or games
+    return (AllHands(env) if settings.critic == "all-hands" else env), pool
 
 
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
@@ -321,7 +356,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (AgentError, RulesError, runs.RunError, ValueError) as error:
         print(f"train.py: error: {error}", file=sys.stderr)
         return 2
-    except (training.Interrupted, KeyboardInterrupt):
+    except (Interrupted, KeyboardInterrupt):
         if folder is not None:
             print(f"Interrupted in the evaluation. Model: {folder / runs.MODEL}", file=sys.stderr)
             print(more, file=sys.stderr)

@@ -123,6 +123,13 @@ class PolicyAgent(Agent):
     sample : bool
         Draw from the policy instead of taking its likeliest action. The randomness comes from the
         row, so that the same games go the same way.
+
+    Attributes
+    ----------
+    layer_sizes : tuple of int
+        From the observation's to the number of actions.
+    weights : float32 array
+        All of them in one line, as `choose_actions` takes them.
     """
 
     def __init__(
@@ -146,10 +153,15 @@ class PolicyAgent(Agent):
         self.num_players = num_players
         self.view = view
         self.sample = sample
+        self.layer_sizes = tuple(sizes)
         self._sizes = np.array(sizes)
-        self._weights = np.concatenate(
-            [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
-        ).astype(np.float32)
+        self.weights = np.zeros(sum((a + 1) * b for a, b in pairwise(sizes)), np.float32)
+        self.set_layers(layers)
+
+    def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Give the network other weights of the same shapes."""
+        parts = [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
+        self.weights[:] = np.concatenate(parts)
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse cards, decisions or a number of players other than those of the training."""
@@ -182,7 +194,7 @@ class PolicyAgent(Agent):
         if self.view == "canonical":
             to_view(tables, observations, masks, orders)
         choose_actions(
-            self._weights, self._sizes, observations, masks, rows, index, self.sample, actions
+            self.weights, self._sizes, observations, masks, rows, index, self.sample, actions
         )
         if self.view == "canonical":
             plain_actions(tables, orders, actions.copy(), actions)

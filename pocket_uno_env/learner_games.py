@@ -57,6 +57,8 @@ class LearnerGames:
         The games.
     masks : int8, shape ``(num_games, n_actions)``
         The learner's legal actions, as of the last `look`.
+    codes : int64 array
+        From these each seat's agent is drawn (`learner`); see `draw`.
     rewards : float64, shape ``(num_games,)``
     ends : uint8, shape ``(num_games,)``
         `End.RUNNING`, or why the round that the last step ended has ended.
@@ -95,9 +97,10 @@ class LearnerGames:
 
         self._asked = [agent for agent in self.opponents if agent.policy is None]
         codes = iter(range(-1, -1 - len(self._asked), -1))
-        self._pool = np.array(
+        self._codes = np.array(
             [next(codes) if o.policy is None else o.policy for o in self.opponents], np.int64
         )
+        self.codes = self._codes
         self.rows = new_rows(num_games)
         self.books = new_books(num_games)
         self.masks = np.zeros((num_games, self.n_actions), np.int8)
@@ -133,6 +136,11 @@ class LearnerGames:
             self.rules.table, self.rows, self.books, index, actions, *self._settings()
         )
         self._ask_opponents()
+
+    def draw(self, frequencies: np.ndarray) -> None:
+        """From the next deal on draw opponents so often: a share for each, kept to a thousandth."""
+        counts = np.rint(1000 * frequencies / frequencies.sum()).astype(np.int64)
+        self.codes = np.repeat(self._codes, counts)
 
     def redeal(self, index: np.ndarray) -> None:
         """Give the games of `index` up and deal the next ones in their place."""
@@ -175,7 +183,7 @@ class LearnerGames:
         )
 
     def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray]:
-        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self.final_observations
+        return self.codes, self.max_cycles, int(REWARDS[self.reward]), self.final_observations
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""

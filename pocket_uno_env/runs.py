@@ -4,6 +4,7 @@
 |---|---|
 | ``config.json`` | rules, players, view, network, all settings, versions |
 | ``checkpoints/step-*.safetensors`` | the newest few: all that a run needs to go on |
+| ``checkpoints/imitation-*.safetensors`` | the same before the first step |
 | ``model.safetensors`` | the final weights |
 | ``results.json`` | the evaluation at the end |
 | ``events.out.tfevents.*`` | TensorBoard's curves |
@@ -30,6 +31,8 @@ CONFIG = "config.json"
 MODEL = "model.safetensors"
 RESULTS = "results.json"
 CHECKPOINTS = "checkpoints"
+IMITATION, STEP = "imitation", "step"
+"""What checkpoints are named by; in this order, so that sorted names are in order of time."""
 
 
 class RunError(ValueError):
@@ -136,7 +139,7 @@ def load_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    return sorted((folder / CHECKPOINTS).glob("step-*.safetensors"))
+    return sorted((folder / CHECKPOINTS).glob("*-*.safetensors"))
 
 
 def save_checkpoint(
@@ -145,10 +148,11 @@ def save_checkpoint(
     tensors: Mapping[str, np.ndarray],
     about: Mapping[str, Any],
     keep: int,
+    stage: str = STEP,
 ) -> Path:
     """Write a checkpoint and delete all but the newest `keep`."""
     (folder / CHECKPOINTS).mkdir(exist_ok=True)
-    path = folder / CHECKPOINTS / f"step-{steps:012d}.safetensors"
+    path = folder / CHECKPOINTS / f"{stage}-{steps:012d}.safetensors"
     save_tensors(path, tensors, about)
     _delete(checkpoints(folder)[:-keep])
     return path

@@ -78,7 +78,7 @@ class LearnerVecEnv(VecEnv):
         self.num_players = self.games.num_players
         self.view = view
         self._tables = color_tables(self.rules, self.num_players)
-        self._orders = np.zeros((num_envs, self.rules.colors), np.int64)
+        self._orders = np.tile(np.arange(self.rules.colors), (num_envs, 1))
         self._masks = self.games.masks
         self._actions: np.ndarray | None = None
         self._started = False
@@ -173,6 +173,11 @@ class LearnerVecEnv(VecEnv):
         if self.view == "canonical":
             view_actions(self._tables, self._orders, actions.copy(), actions)
         return actions
+
+    @property
+    def orders(self) -> np.ndarray:
+        """The colour in each place of the view: int64, shape ``(num_envs, colors)``."""
+        return self._orders
 
     def close(self) -> None:
         """Nothing is held open."""

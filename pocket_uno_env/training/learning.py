@@ -1,0 +1,73 @@
+"""MaskablePPO as it is used here: which networks, and what falls while it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+from torch import nn
+
+from .networks import MaskedPolicy
+
+
+def line(first: float, last: float) -> Callable[[float], float]:
+    """What is to go from `first` to `last`, by the share of the training that remains."""
+    return lambda remaining: last + (first - last) * remaining
+
+
+class EntropyWeight(BaseCallback):
+    """Sets the weight of the entropy bonus, which sb3-contrib keeps constant, by a schedule."""
+
+    def __init__(self, schedule: Callable[[float], float]) -> None:
+        super().__init__()
+        self.schedule = schedule
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        remaining = max(1 - self.num_timesteps / self.model._total_timesteps, 0.0)
+        self.model.ent_coef = self.schedule(remaining)
+        self.logger.record("train/entropy_weight", self.model.ent_coef)
+
+
+def make_model(
+    env: VecEnv,
+    *,
+    network: tuple[int, ...],
+    learning_rate: Callable[[float], float],
+    bfloat16: bool,
+    seed: int,
+    **settings: Any,
+) -> MaskablePPO:
+    """MaskablePPO with `MaskedPolicy` on a monitored environment.
+
+    Parameters
+    ----------
+    env : VecEnv
+        A `LearnerVecEnv`, wrapped or not. Under `AllHands` the critic sees all hands.
+    learning_rate : callable
+        By the share of the training that remains, from 1 to 0.
+    settings
+        Arguments of MaskablePPO.
+    """
+    base = env.unwrapped
+    return MaskablePPO(
+        MaskedPolicy,
+        VecMonitor(env),
+        learning_rate=learning_rate,
+        policy_kwargs={
+            "net_arch": {"pi": list(network), "vf": list(network)},
+            "activation_fn": nn.ReLU,
+            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
+            "visible": int(base.observation_space.shape[0]),
+            "bfloat16": bfloat16,
+        },
+        seed=seed,
+        device="cpu",
+        stats_window_size=2000,
+        **settings,
+    )
