@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results soak bench clean
+.PHONY: help setup train test lint types format docs results weights ablation soak bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -64,6 +64,16 @@ results: $(STAMP) ## Train and measure anew what README.md shows (some twenty mi
 	$(BIN)/python evaluate.py --agents random greedy counter strong --rules classic \
 	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
 	$(BIN)/python docs/generate.py
+
+# Each of these networks takes at most 45 minutes on two cores; one that is stopped is taken up
+# again by train.py --resume.
+weights: $(STAMP) ## Train and publish anew the networks that come with the package (hours)
+	$(BIN)/python train.py --out runs/pocket-2p $(NETWORK)
+	$(BIN)/python -m pocket_uno_env.agents.publish runs/pocket-2p pocket-2p
+
+# What docs/training.md says about each part of the training.
+ablation: $(STAMP) ## Measure what each part of the training is worth (half an hour)
+	$(BIN)/python benchmarks/ablation.py
 
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)

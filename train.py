@@ -84,6 +84,9 @@ class Settings:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
 
+    skip_forced: bool = True
+    """Whether decisions with one legal action are made without asking the learner. --steps counts
+    the others."""
     games: int = 1024
     """Rounds that run side by side."""
     rollout: int = 32
@@ -170,7 +173,7 @@ def check(settings: Settings) -> None:
         raise runs.RunError("--out cannot be changed when a run is resumed")
 
 
-def train(settings: Settings, display: Display) -> Path:
+def train(settings: Settings, command: str, display: Display) -> Path:
     """Make or take up the run and train it to its end; returns its folder."""
     rules = rules_of(settings)
     if (notice := compiling_notice()) is not None:
@@ -208,14 +211,21 @@ def train(settings: Settings, display: Display) -> Path:
     folder = settings.resume or runs.new_folder(settings.out, rules.name, settings.num_players)
     layers = networks.layer_sizes(model.policy)
     players = settings.num_players
-    config = runs.config_of(rules, players, settings.view, layers, plain(settings))
+    if settings.resume is not None:
+        command = runs.read_config(settings.resume)["command"]
+    config = runs.config_of(rules, players, settings.view, layers, plain(settings), command)
     runs.write_json(folder / runs.CONFIG, config)
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
 
     with Interrupts() as interrupts:
         keeper = Keeper(
-            folder, settings.checkpoint_every, settings.keep, interrupts, display.report
+            folder,
+            settings.checkpoint_every,
+            settings.keep,
+            interrupts,
+            display.report,
+            about.get("seconds", 0.0),
         )
         callbacks: list[BaseCallback] = [
             keeper,
@@ -249,7 +259,7 @@ def train(settings: Settings, display: Display) -> Path:
             display.say(f"Interrupted. Go on with: {this_python()} train.py --resume {folder}")
             raise
     keeper.save()
-    made = {"steps": model.num_timesteps}
+    made = {"steps": model.num_timesteps, "seconds": keeper.seconds}
     runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy), made)
     return folder
 
@@ -263,7 +273,15 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, Pool | None]:
         else []
     )
     opponents: list[str | Agent] = [*settings.opponents, *past]
-    games = LearnerVecEnv(settings.games, rules, players, opponents, settings.reward, view)
+    games = LearnerVecEnv(
+        settings.games,
+        rules,
+        players,
+        opponents,
+        settings.reward,
+        view,
+        skip_forced=settings.skip_forced,
+    )
     pool = Pool(games, past, settings.self_play) if past else None
     env: VecEnv = pool or games
     return (AllHands(env) if settings.critic == "all-hands" else env), pool
@@ -342,7 +360,9 @@ def described() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     began = time.monotonic()
+    arguments = sys.argv[1:] if arguments is None else arguments
     settings = tyro.cli(Settings, args=arguments, description=described())
+    command = " ".join(["train.py", *arguments])
     folder = None
     try:
         check(settings)
@@ -350,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             settings = resumed(settings, arguments)
         torch.set_num_threads(settings.threads)
         with Display() as display:
-            folder = train(settings, display)
+            folder = train(settings, command, display)
             more = f"More:  {this_python()} evaluate.py --agents {folder} greedy --deals 10000"
             found = evaluate(settings, folder, display) if settings.deals else None
     except (AgentError, RulesError, runs.RunError, ValueError) as error:

@@ -5,6 +5,15 @@ In a clone this package stands at the top as ``agents/``; it is installed, and i
 """
 
 from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent
-from pocket_uno_env.agents.registry import describe, load, names, register
+from pocket_uno_env.agents.registry import describe, load, names, networks, register
 
-__all__ = ["Agent", "AgentError", "ObservationAgent", "describe", "load", "names", "register"]
+__all__ = [
+    "Agent",
+    "AgentError",
+    "ObservationAgent",
+    "describe",
+    "load",
+    "names",
+    "networks",
+    "register",
+]

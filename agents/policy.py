@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -207,8 +208,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     Parameters
     ----------
     path : str or Path
-        The run's folder, its ``model.safetensors`` or one of its checkpoints. ``config.json`` must
-        lie in the run's folder.
+        The run's folder, its ``model.safetensors`` or one of its checkpoints, where ``config.json``
+        must lie in the run's folder; or a file with its card beside it, as in ``agents/networks``.
     sample : bool
         See `PolicyAgent`.
 
@@ -229,7 +230,12 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     folder = weights.parent
     if folder.name == runs.CHECKPOINTS:
         folder = folder.parent
-    config = runs.read_config(folder)
+    if weights.with_suffix(".json").exists():
+        config = runs.read_config(folder, weights.with_suffix(".json").name)
+        if hash_of(weights) != config["sha256"]:
+            raise AgentError(f"{weights} is not the file that its card describes")
+    else:
+        config = runs.read_config(folder)
     tensors, _ = runs.load_tensors(weights)
     sizes = config["network"]["layers"]
     layers = []
@@ -246,3 +252,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         config["view"],
         sample,
     )
+
+
+def hash_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

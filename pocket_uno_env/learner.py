@@ -69,7 +69,22 @@ def _deal(rules, row, book, pool):
 
 
 @kernel
-def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observation):
+def _forced_action(rules, row, mask):
+    """The only legal action, or -1 if there are several or forced ones are asked too (None)."""
+    if mask is None:
+        return -1
+    write_mask(rules, row, mask)
+    found = -1
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            if found >= 0:
+                return -1
+            found = action
+    return found
+
+
+@kernel
+def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observation, forced):
     """Play until somebody who is not scripted has to act, through the end of a round if need be.
 
     A round that is over before the learner's first decision teaches nothing: the next one is
@@ -83,9 +98,13 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observat
                 return
             _take(rules, row, act(rules, row, code), max_cycles)
         if row.end == End.RUNNING:
-            book.waits_for = LEARNER
-            book.decided = True
-            return
+            action = _forced_action(rules, row, forced)
+            if action < 0:
+                book.waits_for = LEARNER
+                book.decided = True
+                return
+            _take(rules, row, action, max_cycles)
+            continue
         if book.decided:
             round_payoffs(rules, row, reward, payoffs)
             book.reward = payoffs[book.learner]
@@ -96,7 +115,7 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observat
 
 @kernel
 def start_learners(
-    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_observations
+    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_observations, forced
 ):
     """Start every game and play on; `continue_learners` has the parameters.
 
@@ -109,12 +128,14 @@ def start_learners(
         book.reward = 0.0
         book.end = End.RUNNING
         _deal(rules[0], row, book, pool)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+        _play_on(
+            rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i], forced
+        )
 
 
 @kernel
 def continue_learners(
-    rules, rows, books, index, actions, pool, max_cycles, reward, final_observations
+    rules, rows, books, index, actions, pool, max_cycles, reward, final_observations, forced
 ):
     """Take the awaited action in some games and play on, until somebody else has to act.
 
@@ -129,24 +150,39 @@ def continue_learners(
     reward : `payoff.Reward`
     final_observations : float32 array, shape ``(n, size)``
         Written where the learner's round ends: what it then knows.
+    forced : int8 array, shape ``(n_actions,)``, scratch, or None
+        With it a decision of the learner's with one legal action is made for it. A round in which
+        it has no other is passed over.
     """
     payoffs = np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
         row, book = rows[i], books[i]
         _take(rules[0], row, actions[j], max_cycles)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+        _play_on(
+            rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i], forced
+        )
 
 
 @kernel
-def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_observations):
+def redeal_learners(
+    rules, rows, books, index, pool, max_cycles, reward, final_observations, forced
+):
     """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
     payoffs = np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
         _deal(rules[0], rows[i], books[i], pool)
         _play_on(
-            rules[0], rows[i], books[i], pool, max_cycles, reward, payoffs, final_observations[i]
+            rules[0],
+            rows[i],
+            books[i],
+            pool,
+            max_cycles,
+            reward,
+            payoffs,
+            final_observations[i],
+            forced,
         )
 
 

@@ -50,6 +50,8 @@ class LearnerGames:
         What a finished round pays the learner (`payoff.round_payoffs`).
     max_cycles : int
         Decisions, everybody's, after which a round is truncated.
+    skip_forced : bool
+        Make the learner's decisions with one legal action for it.
 
     Attributes
     ----------
@@ -79,6 +81,7 @@ class LearnerGames:
         opponents: Sequence[str | Agent],
         reward: str,
         max_cycles: int,
+        skip_forced: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
@@ -107,6 +110,7 @@ class LearnerGames:
         self.final_observations = np.zeros((num_games, self.observation_size), np.float32)
         self.everywhere = np.arange(num_games)
         self._waiting = np.zeros(num_games, np.int64)
+        self._forced = np.zeros(self.n_actions, np.int8) if skip_forced else None
 
     @property
     def rewards(self) -> np.ndarray:
@@ -182,8 +186,9 @@ class LearnerGames:
             f"{', '.join(names.legal_names(self.masks[game]))}"
         )
 
-    def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray]:
-        return self.codes, self.max_cycles, int(REWARDS[self.reward]), self.final_observations
+    def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray, np.ndarray | None]:
+        reward = int(REWARDS[self.reward])
+        return self.codes, self.max_cycles, reward, self.final_observations, self._forced
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""

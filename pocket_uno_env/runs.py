@@ -82,13 +82,13 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
     return out
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """The ``config.json`` of a run; RunError if there is none or it is not one."""
-    path = folder / CONFIG
+def read_config(folder: Path, name: str = CONFIG) -> dict[str, Any]:
+    """The ``config.json`` of a run, or a card; RunError if there is none or it is not one."""
+    path = folder / name
     try:
         config = json.loads(path.read_text())
     except OSError as error:
-        raise RunError(f"{folder} is no training run: {CONFIG} is missing ({error})") from error
+        raise RunError(f"{folder} is no training run: {name} is missing ({error})") from error
     except ValueError as error:
         raise RunError(f"{path} is not JSON: {error}") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
@@ -98,7 +98,12 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def config_of(
-    rules: Rules, num_players: int, view: str, layers: list[int], settings: Mapping[str, Any]
+    rules: Rules,
+    num_players: int,
+    view: str,
+    layers: list[int],
+    settings: Mapping[str, Any],
+    command: str,
 ) -> dict[str, Any]:
     """What ``config.json`` says; `layers` are the sizes of the policy network, ends included."""
     from importlib.metadata import version
@@ -113,6 +118,7 @@ def config_of(
         "view": view,
         "network": {"layers": layers, "activation": "relu"},
         "settings": dict(settings),
+        "command": command,
         "versions": {"pocket_uno_env": __version__, **{name: version(name) for name in packages}},
     }
 

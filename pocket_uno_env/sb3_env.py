@@ -45,6 +45,8 @@ class LearnerVecEnv(VecEnv):
         Decisions, everybody's, after which a round is truncated.
     seed : int, optional
         As in `seed`, for the first `reset`.
+    skip_forced : bool
+        Make the learner's decisions with one legal action for it, about a quarter of all.
 
     Attributes
     ----------
@@ -70,10 +72,13 @@ class LearnerVecEnv(VecEnv):
         view: str = "plain",
         max_cycles: int = 20_000,
         seed: int | None = None,
+        skip_forced: bool = False,
     ) -> None:
         if view not in VIEWS:
             raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
-        self.games = LearnerGames(num_envs, rules, num_players, opponents, reward, max_cycles)
+        self.games = LearnerGames(
+            num_envs, rules, num_players, opponents, reward, max_cycles, skip_forced
+        )
         self.rules = self.games.rules
         self.num_players = self.games.num_players
         self.view = view

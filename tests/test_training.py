@@ -39,6 +39,36 @@ def pooled(count=3, share=0.5, num_players=2, opponents=("greedy", "strong"), se
     return Pool(env, past, share)
 
 
+# Forced decisions.
+
+
+def test_forced_decisions_are_made_for_the_learner():
+    env = LearnerVecEnv(GAMES, "pocket", 3, ["greedy"], seed=2, skip_forced=True)
+    env.reset()
+    ended = 0
+    for _ in range(60):
+        assert (env.action_masks().sum(1) > 1).all()
+        _, rewards, dones, _ = env.step(env.ask(load("greedy")))
+        assert not rewards[~dones].any() and rewards[dones].all()
+        ended += dones.sum()
+    assert ended > 200
+
+
+def test_rounds_go_the_same_way_with_and_without_being_asked():
+    """Greedy in the learner's place decides the same, whoever plays the forced moves."""
+
+    def outcomes(skip):
+        env = LearnerVecEnv(1, "pocket", 2, ["greedy"], seed=3, skip_forced=skip)
+        env.reset()
+        found = []
+        while len(found) < 60:
+            _, rewards, dones, _ = env.step(env.ask(load("greedy")))
+            found += rewards[dones].tolist()
+        return found
+
+    assert outcomes(True) == outcomes(False)
+
+
 # The critic that sees all hands.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
@@ -120,12 +121,21 @@ class Keeper(BaseCallback):
     keep : int
     interrupts : Interrupts
     report : Report
+    seconds : float
+        What the training took before it was interrupted.
     """
 
     def __init__(
-        self, folder: Path, every: int, keep: int, interrupts: Interrupts, report: Report
+        self,
+        folder: Path,
+        every: int,
+        keep: int,
+        interrupts: Interrupts,
+        report: Report,
+        seconds: float = 0.0,
     ) -> None:
         super().__init__()
+        self._began = time.monotonic() - seconds
         self.folder = folder
         self.every = every
         self.keep = keep
@@ -134,19 +144,27 @@ class Keeper(BaseCallback):
         self._saved = -every
         self._imitated = 0
 
+    @property
+    def seconds(self) -> float:
+        """What the training has taken in all."""
+        return time.monotonic() - self._began
+
     def save(self) -> None:
         """Write a checkpoint, unless that of this step is written; only between rollouts."""
         steps = self.model.num_timesteps
         if steps != self._saved:
-            runs.save_checkpoint(self.folder, steps, *capture(self.model), self.keep)
+            self._write(self.model, steps, runs.STEP, {})
             self._saved = steps
+
+    def _write(self, model: MaskablePPO, made: int, stage: str, more: dict[str, Any]) -> None:
+        tensors, about = capture(model)
+        about |= {"seconds": self.seconds, **more}
+        runs.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
 
     def after_imitation(self, model: MaskablePPO, made: int) -> None:
         """The same between two rollouts of `imitation.imitate`, of which `made` are made."""
         if self.interrupts.wanted or made >= self._imitated + self.every:
-            tensors, about = capture(model)
-            about["imitated"] = made
-            runs.save_checkpoint(self.folder, made, tensors, about, self.keep, runs.IMITATION)
+            self._write(model, made, runs.IMITATION, {"imitated": made})
             self._imitated = made
         if self.interrupts.wanted:
             raise Interrupted
