@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results weights ablation soak bench clean
+.PHONY: help setup train test lint types format docs results weights ladder ablation soak bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -70,6 +70,13 @@ results: $(STAMP) ## Train and measure anew what README.md shows (some twenty mi
 weights: $(STAMP) ## Train and publish anew the networks that come with the package (hours)
 	$(BIN)/python train.py --out runs/pocket-2p $(NETWORK)
 	$(BIN)/python -m pocket_uno_env.agents.publish runs/pocket-2p pocket-2p
+
+ladder: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)
+	for game in 'pocket 2 20000' 'pocket 4 4000' 'classic 2 10000' 'classic 4 2000'; do \
+	set -- $$game; $(BIN)/python evaluate.py --agents random random-uno first high-card attacker \
+	challenger greedy counter strong --rules $$1 --num-players $$2 --deals $$3 --seed 1 \
+	--json docs/results/ladder/$$1-$$2p.json || exit 1; done
+	$(BIN)/python docs/generate.py
 
 # What docs/training.md says about each part of the training.
 ablation: $(STAMP) ## Measure what each part of the training is worth (half an hour)

@@ -25,7 +25,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
 from pocket_uno_env import report, runs
-from pocket_uno_env.agents import Agent, AgentError, load
+from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
 from pocket_uno_env.kernel import compiling_notice
@@ -33,6 +33,7 @@ from pocket_uno_env.progress import Display, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
+from pocket_uno_env.training.advice import Advice
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
 from pocket_uno_env.training.imitation import imitate
@@ -77,6 +78,8 @@ class Settings:
     """What a round pays: win or lose, or points over the match goal."""
     view: Literal["plain", "canonical"] = "canonical"
     """What the network sees: colours by name, or the active one first, the others by cards held."""
+    adviser: str | None = None
+    """Agent whose action the network sees beside the observation, in training and in play."""
     network: tuple[int, ...] = (256, 256)
     """Sizes of the hidden layers, the same for actor and critic."""
     critic: Literal["own-hand", "all-hands"] = "all-hands"
@@ -181,9 +184,10 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     if settings.precision == "auto":
         native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")
-    env, pool = environment(settings, rules)
+    env, visible, pool = environment(settings, rules)
     model = make_model(
         env,
+        visible=visible,
         network=settings.network,
         learning_rate=line(settings.learning_rate, settings.last_learning_rate),
         bfloat16=settings.precision == "bfloat16",
@@ -212,8 +216,10 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     layers = networks.layer_sizes(model.policy)
     players = settings.num_players
     if settings.resume is not None:
-        command = runs.read_config(settings.resume)["command"]
-    config = runs.config_of(rules, players, settings.view, layers, plain(settings), command)
+        command = runs.read_config(settings.resume).get("command", "")
+    config = runs.config_of(
+        rules, players, settings.view, settings.adviser, layers, plain(settings), command
+    )
     runs.write_json(folder / runs.CONFIG, config)
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
@@ -264,27 +270,26 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     return folder
 
 
-def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, Pool | None]:
-    """The games, with past selves among the opponents and hidden cards for the critic if wanted."""
+def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:
+    """The games, how much of an observation the actor sees, and the pool if there is one."""
     players, view = settings.num_players, settings.view
-    past = (
-        snapshots(settings.pool, settings.network, rules, players, view)
-        if settings.self_play
-        else []
-    )
-    opponents: list[str | Agent] = [*settings.opponents, *past]
-    games = LearnerVecEnv(
+    adviser = load(settings.adviser) if settings.adviser else None
+    count = settings.pool if settings.self_play else 0
+    past = snapshots(count, settings.network, rules, players, view, adviser)
+    env: VecEnv = LearnerVecEnv(
         settings.games,
         rules,
         players,
-        opponents,
+        [*settings.opponents, *past],
         settings.reward,
         view,
         skip_forced=settings.skip_forced,
     )
-    pool = Pool(games, past, settings.self_play) if past else None
-    env: VecEnv = pool or games
-    return (AllHands(env) if settings.critic == "all-hands" else env), pool
+    pool = Pool(env, past, settings.self_play) if past else None
+    env = pool or env
+    env = Advice(env, adviser) if adviser else env
+    visible = int(env.observation_space.shape[0])
+    return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
 
 
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:

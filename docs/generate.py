@@ -1,10 +1,11 @@
-"""Write the generated parts of README.md from the code and from measured results.
+"""Write the generated parts of README.md and docs/agents.md from code and measured results.
 
     python docs/generate.py            rewrite them (`make docs`)
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew.
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, and
+`make ladder` those of the ladder.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from typing import Any
 
 from pocket_uno_env import describe as describe_observation
 from pocket_uno_env.agents import describe, names
-from pocket_uno_env.agents.registry import usage
+from pocket_uno_env.agents.registry import NETWORKS, usage
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+AGENTS = ROOT / "docs" / "agents.md"
 RESULTS = ROOT / "docs" / "results"
 
 
@@ -62,6 +64,50 @@ def _matrix(path: Path) -> str:
     return "\n".join([title, "", *rows])
 
 
+def ladder() -> str:
+    """The scripted agents by strength: the mean of what each wins against each of the others."""
+    paths = sorted((RESULTS / "ladder").glob("*.json"), key=lambda p: (p.stem[0] != "p", p.stem))
+    games = {path.stem: _means(path) for path in paths}
+    order = sorted(games["pocket-2p"], key=lambda name: games["pocket-2p"][name][0])
+    titles = [f"{stem[:-3].capitalize()}, {stem[-2]} players" for stem in games]
+    rows = [
+        f"| agent | {' | '.join(titles)} |",
+        "|---" + "|---:" * len(games) + "|",
+    ]
+    for name in order:
+        cells = []
+        for means in games.values():
+            rank = 1 + sum(other[0] > means[name][0] for other in means.values())
+            cells.append(f"{100 * means[name][0]:.1f} ± {100 * means[name][1]:.1f} ({rank})")
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def networks() -> str:
+    """The published networks and what they win, from their cards."""
+    rows = ["| network | random | greedy | counter | strong |", "|---|---:|---:|---:|---:|"]
+    for path in sorted(NETWORKS.glob("*.json")):
+        card = json.loads(path.read_text("utf-8"))
+        rates = card["win_rates"]["against"].values()
+        rows.append(f"| `{path.stem}` | {' | '.join(map(_cell, rates))} |")
+    return "\n".join(rows)
+
+
+def _means(path: Path) -> dict[str, tuple[float, float]]:
+    """By agent: the mean win rate over the others, and the mean half width of its intervals."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for line_up in json.loads(path.read_text("utf-8"))["line_ups"]:
+        for figure in line_up["figures"]:
+            if len(line_up["agents"]) == 2 or line_up["agents"].count(figure["agent"]) == 1:
+                rate = figure["win_rate"]
+                half = (rate["high"] - rate["low"]) / 2
+                found.setdefault(figure["agent"], []).append((rate["mean"], half))
+    return {
+        name: (sum(m for m, _ in values) / len(values), sum(h for _, h in values) / len(values))
+        for name, values in found.items()
+    }
+
+
 def _short(name: str) -> str:
     """A trained run is named by its folder."""
     return name.rstrip("/").split("/")[-1]
@@ -74,32 +120,39 @@ def _cell(rate: dict[str, Any] | None) -> str:
     return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
 
 
-PARTS = {"observation": observation, "agents": agents, "results": results}
+PARTS = {
+    README: {"observation": observation, "agents": agents, "results": results},
+    AGENTS: {"ladder": ladder, "networks": networks},
+}
 
 
-def generated(text: str) -> str:
-    """`text` with all its generated parts made anew."""
-    for name, make in PARTS.items():
+def generated(page: Path) -> str:
+    """The text of a page with all its generated parts made anew."""
+    text = page.read_text("utf-8")
+    for name, make in PARTS[page].items():
         pattern = rf"(<!-- generated:{name} -->\n).*?(<!-- /generated -->)"
         made = make()
         text, count = re.subn(
             pattern, lambda m, made=made: f"{m[1]}{made}\n{m[2]}", text, flags=re.DOTALL
         )
         if count != 1:
-            raise ValueError(f"README.md should have one part {name!r}, it has {count}")
+            raise ValueError(f"{page.name} should have one part {name!r}, it has {count}")
     return text
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrite README.md, or with ``--check`` return 1 if it is out of date."""
-    text = README.read_text("utf-8")
-    made = generated(text)
-    if "--check" in arguments:
-        if made != text:
-            print("README.md is out of date; run `make docs`", file=sys.stderr)
-        return int(made != text)
-    README.write_text(made, "utf-8")
-    return 0
+    """Rewrite the pages, or with ``--check`` return 1 if one is out of date."""
+    stale = 0
+    for page in PARTS:
+        made = generated(page)
+        if made == page.read_text("utf-8"):
+            continue
+        if "--check" in arguments:
+            print(f"{page.name} is out of date; run `make docs`", file=sys.stderr)
+            stale = 1
+        else:
+            page.write_text(made, "utf-8")
+    return stale
 
 
 if __name__ == "__main__":

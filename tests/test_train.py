@@ -81,10 +81,11 @@ def wait_for_checkpoint(process, folder, count):
 
 EVERYTHING = [
     *("--num-players", "3", "--opponents", "greedy", "strong", "--critic", "all-hands"),
+    *("--adviser", "greedy"),
     *("--self-play", "0.5", "--pool", "2", "--pool-every", "3072", "--teacher", "strong"),
     *("--teacher-steps", "16384", "--entropy", "0.05", "--last-learning-rate", "1e-4"),
 ]
-"""Imitation, a pool that is full and gives copies up, the critic that sees all hands."""
+"""Advice, imitation, a pool that gives copies up, the critic that sees all hands."""
 
 
 @pytest.fixture(scope="module")
@@ -318,6 +319,7 @@ def test_the_agent_acts_as_the_trained_model(rules, num_players, view):
     env = LearnerVecEnv(200, rules, num_players, ["random"], view=view, seed=0)
     model = make_model(
         env,
+        visible=env.observation_space.shape[0],
         network=(64, 32),
         learning_rate=line(1e-2, 0),
         bfloat16=False,

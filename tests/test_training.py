@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from pocket_uno_env.agents import load
+from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.canonical import color_tables
 from pocket_uno_env.observation import layout
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.snapshot import snapshot
+from pocket_uno_env.training.advice import Advice
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.learning import line, make_model
 from pocket_uno_env.training.networks import actor_layers, as_agent
@@ -24,11 +25,11 @@ GAMES = 64
 def model_on(env, **settings):
     return make_model(
         env,
+        visible=getattr(env, "visible", env.observation_space.shape[0]),
         network=(32, 16),
-        learning_rate=line(1e-3, 0),
         bfloat16=False,
         seed=0,
-        **{"n_steps": 8, "batch_size": 128, **settings},
+        **{"n_steps": 8, "batch_size": 128, "learning_rate": line(1e-3, 0), **settings},
     )
 
 
@@ -145,6 +146,41 @@ def test_a_truncated_round_ends_in_an_observation_of_the_same_length():
             assert final.any() and not final[env.visible :].any()
             return
     raise AssertionError("no round ended")
+
+
+# Advice.
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+def test_the_advice_is_what_the_adviser_does_in_the_learners_place(view):
+    games = LearnerVecEnv(GAMES, "pocket", 3, ["greedy"], view=view, seed=1)
+    env = Advice(games, load("strong"))
+    observations = env.reset()
+    for _ in range(10):
+        advice = observations[:, games.observation_space.shape[0] :]
+        assert (advice.sum(1) == 1).all()
+        assert np.array_equal(advice.argmax(1), games.ask(load("strong")))
+        observations, _, dones, infos = env.step(advice.argmax(1))
+        for game in np.flatnonzero(dones):
+            assert infos[game]["terminal_observation"].shape == env.observation_space.shape
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+def test_an_agent_with_an_adviser_plays_as_it_was_trained(view):
+    games = LearnerVecEnv(GAMES, "pocket", 2, ["greedy"], view=view, seed=0)
+    adviser = load("strong")
+    env = AllHands(Advice(games, adviser))
+    model = model_on(env, learning_rate=line(0.01, 0))
+    model.learn(GAMES * 32)
+    agent = as_agent(model, "mine", adviser)
+    observations = env.reset()
+    for _ in range(5):
+        masks = games.action_masks()
+        said, _ = model.predict(observations, deterministic=True, action_masks=masks)
+        assert (said == games.ask(agent)).mean() > 0.98  # nearly equal ones may be rounded
+        observations = env.step(said)[0]
+    with pytest.raises(AgentError, match="461 inputs"):
+        as_agent(model, "without")
 
 
 # The pool of past selves.

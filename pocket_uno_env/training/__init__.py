@@ -3,6 +3,7 @@
 | module | holds |
 |---|---|
 | ``networks`` | the actor and the critic, and their weights |
+| ``advice`` | what another agent would do, shown to the network |
 | ``all_hands`` | what a critic may see that no actor may: the hidden cards |
 | ``self_play`` | the pool of past selves, drawn by difficulty |
 | ``imitation`` | the warm start from a teacher |

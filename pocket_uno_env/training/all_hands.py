@@ -86,11 +86,10 @@ class AllHands(VecEnvWrapper):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """The same for a step."""
         observations, rewards, dones, infos = self.venv.step_wait()
-        for info in infos:
-            if "terminal_observation" in info:
-                unknown = np.zeros(self.observation_space.shape[0] - self.visible, np.float32)
-                final = info["terminal_observation"]
-                info["terminal_observation"] = np.concatenate([final, unknown])
+        for game in np.flatnonzero(dones):
+            final = infos[game]["terminal_observation"]
+            unknown = np.zeros(self.observation_space.shape[0] - self.visible, np.float32)
+            infos[game]["terminal_observation"] = np.concatenate([final, unknown])
         return self.with_hidden(observations), rewards, dones, infos
 
     def with_hidden(self, observations: np.ndarray) -> np.ndarray:

@@ -37,6 +37,7 @@ class EntropyWeight(BaseCallback):
 def make_model(
     env: VecEnv,
     *,
+    visible: int,
     network: tuple[int, ...],
     learning_rate: Callable[[float], float],
     bfloat16: bool,
@@ -48,13 +49,13 @@ def make_model(
     Parameters
     ----------
     env : VecEnv
-        A `LearnerVecEnv`, wrapped or not. Under `AllHands` the critic sees all hands.
+    visible : int
+        How many values of an observation the actor sees; the critic sees those of `AllHands`, too.
     learning_rate : callable
         By the share of the training that remains, from 1 to 0.
     settings
         Arguments of MaskablePPO.
     """
-    base = env.unwrapped
     return MaskablePPO(
         MaskedPolicy,
         VecMonitor(env),
@@ -63,7 +64,7 @@ def make_model(
             "net_arch": {"pi": list(network), "vf": list(network)},
             "activation_fn": nn.ReLU,
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
-            "visible": int(base.observation_space.shape[0]),
+            "visible": visible,
             "bfloat16": bfloat16,
         },
         seed=seed,
