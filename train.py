@@ -33,12 +33,12 @@ from pocket_uno_env.progress import Display, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
-from pocket_uno_env.training.advice import Advice
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
-from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.learning import EntropyWeight, line, make_model
+from pocket_uno_env.training.lessons import Imitation, Lesson, Playouts
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
+from pocket_uno_env.training.teaching import teach
 
 EVALUATION_SEED = 1_000_003
 """Other deals than those of the training, the same for every run."""
@@ -78,8 +78,6 @@ class Settings:
     """What a round pays: win or lose, or points over the match goal."""
     view: Literal["plain", "canonical"] = "canonical"
     """What the network sees: colours by name, or the active one first, the others by cards held."""
-    adviser: str | None = None
-    """Agent whose action the network sees beside the observation, in training and in play."""
     network: tuple[int, ...] = (256, 256)
     """Sizes of the hidden layers, the same for actor and critic."""
     critic: Literal["own-hand", "all-hands"] = "all-hands"
@@ -118,9 +116,13 @@ class Settings:
     """Gradients are cut to this norm."""
 
     teacher: str | None = "strong"
-    """Agent that the network learns to imitate before PPO begins; None for none."""
+    """Agent that the network learns from before PPO begins; None for none."""
+    lesson: Literal["imitation", "playouts"] = "imitation"
+    """What it teaches: to act as it does, or what each legal action wins if it plays on."""
     teacher_steps: int = 2_000_000
     """Decisions of the teacher to learn from."""
+    teacher_batch_size: int = 512
+    """Decisions in a gradient step of the imitation."""
     teacher_learning_rate: float = 2e-3
     """At the start of the imitation; it falls to 0 in a straight line."""
 
@@ -136,7 +138,7 @@ class Settings:
 RESUME_CHANGES = ("steps", "threads", "deals")
 COUNTS = (
     *("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"),
-    *("checkpoint_every", "pool", "pool_every"),
+    *("checkpoint_every", "pool", "pool_every", "teacher_batch_size"),
 )
 RANGES = {
     "gamma": (0.0, 1.0),
@@ -202,7 +204,10 @@ def train(settings: Settings, command: str, display: Display) -> Path:
         vf_coef=settings.value_weight,
         max_grad_norm=settings.max_grad_norm,
     )
-    teacher = load(settings.teacher) if settings.teacher else None
+    lesson: Lesson | None = None
+    if settings.teacher:
+        kind = Playouts if settings.lesson == "playouts" else Imitation
+        lesson = kind(load(settings.teacher))
     saved = runs.checkpoints(settings.resume) if settings.resume else []
     tensors, about = runs.load_tensors(saved[-1]) if saved else ({}, {})
     made_all = about.get("steps", 0) >= settings.steps
@@ -217,9 +222,7 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     players = settings.num_players
     if settings.resume is not None:
         command = runs.read_config(settings.resume).get("command", "")
-    config = runs.config_of(
-        rules, players, settings.view, settings.adviser, layers, plain(settings), command
-    )
+    config = runs.config_of(rules, players, settings.view, layers, plain(settings), command)
     runs.write_json(folder / runs.CONFIG, config)
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
@@ -243,17 +246,18 @@ def train(settings: Settings, command: str, display: Display) -> Path:
             if saved:
                 restore(model, tensors, about)
                 display.say(f"Going on from {saved[-1]}")
-            imitated = about.get("imitated", 0)
-            if teacher is not None and (imitated or not saved):
-                display.begin("imitation", settings.teacher_steps, imitated)
-                imitate(
+            taught = about.get("taught", 0)
+            if lesson is not None and (taught or not saved):
+                display.begin(settings.lesson, settings.teacher_steps, taught)
+                teach(
                     model,
-                    teacher,
+                    lesson,
                     settings.teacher_steps,
                     settings.teacher_learning_rate,
+                    settings.teacher_batch_size,
                     display.report,
-                    imitated,
-                    keeper.after_imitation,
+                    taught,
+                    keeper.after_lesson,
                 )
             display.begin("training", settings.steps, model.num_timesteps)
             model.learn(
@@ -273,9 +277,8 @@ def train(settings: Settings, command: str, display: Display) -> Path:
 def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:
     """The games, how much of an observation the actor sees, and the pool if there is one."""
     players, view = settings.num_players, settings.view
-    adviser = load(settings.adviser) if settings.adviser else None
     count = settings.pool if settings.self_play else 0
-    past = snapshots(count, settings.network, rules, players, view, adviser)
+    past = snapshots(count, settings.network, rules, players, view)
     env: VecEnv = LearnerVecEnv(
         settings.games,
         rules,
@@ -287,7 +290,6 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
     )
     pool = Pool(env, past, settings.self_play) if past else None
     env = pool or env
-    env = Advice(env, adviser) if adviser else env
     visible = int(env.observation_space.shape[0])
     return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
 

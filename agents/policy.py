@@ -12,9 +12,8 @@ import numpy as np
 from pocket_uno_env import runs
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent, AgentError
-from pocket_uno_env.agents.registry import load
 from pocket_uno_env.batch import mask_rows, observe_rows
-from pocket_uno_env.canonical import color_tables, plain_actions, to_view, view_actions
+from pocket_uno_env.canonical import color_tables, plain_actions, to_view
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
@@ -125,8 +124,6 @@ class PolicyAgent(Agent):
     sample : bool
         Draw from the policy instead of taking its likeliest action. The randomness comes from the
         row, so that the same games go the same way.
-    adviser : Agent, optional
-        Whose action the network sees beside the observation, one-hot.
 
     Attributes
     ----------
@@ -144,12 +141,9 @@ class PolicyAgent(Agent):
         num_players: int,
         view: str = "plain",
         sample: bool = False,
-        adviser: Agent | None = None,
     ) -> None:
         sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
-        n_actions = len(catalogue(rules))
-        inputs = observation_size(rules, num_players) + (n_actions if adviser else 0)
-        expected = [inputs, n_actions]
+        expected = [observation_size(rules, num_players), len(catalogue(rules))]
         if [sizes[0], sizes[-1]] != expected:
             raise AgentError(
                 f"the network of {name!r} has {sizes[0]} inputs and {sizes[-1]} outputs; rules "
@@ -160,7 +154,6 @@ class PolicyAgent(Agent):
         self.num_players = num_players
         self.view = view
         self.sample = sample
-        self.adviser = adviser
         self.layer_sizes = tuple(sizes)
         self._sizes = np.array(sizes)
         self.weights = np.zeros(sum((a + 1) * b for a, b in pairwise(sizes)), np.float32)
@@ -192,9 +185,8 @@ class PolicyAgent(Agent):
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
-        size, n_actions = observation_size(rules, self.num_players), self._sizes[-1]
-        observations = np.empty((len(index), size), np.float32)
-        masks = np.empty((len(index), n_actions), np.int8)
+        observations = np.empty((len(index), self._sizes[0]), np.float32)
+        masks = np.empty((len(index), self._sizes[-1]), np.int8)
         observe_rows(rules.table, rows, index, observations)
         mask_rows(rules.table, rows, index, masks)
         actions = np.empty(len(index), np.int64)
@@ -202,13 +194,6 @@ class PolicyAgent(Agent):
         tables = color_tables(rules, self.num_players)
         if self.view == "canonical":
             to_view(tables, observations, masks, orders)
-        if self.adviser is not None:
-            advised = self.adviser.act_rows(rules, rows, index)
-            if self.view == "canonical":
-                view_actions(tables, orders, advised.copy(), advised)
-            advice = np.zeros((len(index), n_actions), np.float32)
-            advice[np.arange(len(index)), advised] = 1
-            observations = np.concatenate([observations, advice], axis=1)
         choose_actions(
             self.weights, self._sizes, observations, masks, rows, index, self.sample, actions
         )
@@ -266,7 +251,6 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         config["num_players"],
         config["view"],
         sample,
-        load(config["adviser"]) if config.get("adviser") else None,
     )
 
 

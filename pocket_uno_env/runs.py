@@ -4,7 +4,7 @@
 |---|---|
 | ``config.json`` | rules, players, view, network, all settings, versions |
 | ``checkpoints/step-*.safetensors`` | the newest few: all that a run needs to go on |
-| ``checkpoints/imitation-*.safetensors`` | the same before the first step |
+| ``checkpoints/lesson-*.safetensors`` | the same before the first step |
 | ``model.safetensors`` | the final weights |
 | ``results.json`` | the evaluation at the end |
 | ``events.out.tfevents.*`` | TensorBoard's curves |
@@ -31,7 +31,7 @@ CONFIG = "config.json"
 MODEL = "model.safetensors"
 RESULTS = "results.json"
 CHECKPOINTS = "checkpoints"
-IMITATION, STEP = "imitation", "step"
+LESSON, STEP = "lesson", "step"
 """What checkpoints are named by; in this order, so that sorted names are in order of time."""
 
 
@@ -101,7 +101,6 @@ def config_of(
     rules: Rules,
     num_players: int,
     view: str,
-    adviser: str | None,
     layers: list[int],
     settings: Mapping[str, Any],
     command: str,
@@ -117,7 +116,6 @@ def config_of(
         "rules": rules.to_dict(),
         "num_players": num_players,
         "view": view,
-        "adviser": adviser,
         "network": {"layers": layers, "activation": "relu"},
         "settings": dict(settings),
         "command": command,

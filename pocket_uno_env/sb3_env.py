@@ -179,6 +179,13 @@ class LearnerVecEnv(VecEnv):
             view_actions(self._tables, self._orders, actions.copy(), actions)
         return actions
 
+    def in_game(self, games: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """What actions of the view are in those games: int64 ``(m,)`` all three."""
+        plain = actions.astype(np.int64)
+        if self.view == "canonical":
+            plain_actions(self._tables, self._orders[games], actions, plain)
+        return plain
+
     @property
     def orders(self) -> np.ndarray:
         """The colour in each place of the view: int64, shape ``(num_envs, colors)``."""

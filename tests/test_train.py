@@ -81,11 +81,19 @@ def wait_for_checkpoint(process, folder, count):
 
 EVERYTHING = [
     *("--num-players", "3", "--opponents", "greedy", "strong", "--critic", "all-hands"),
-    *("--adviser", "greedy"),
     *("--self-play", "0.5", "--pool", "2", "--pool-every", "3072", "--teacher", "strong"),
-    *("--teacher-steps", "16384", "--entropy", "0.05", "--last-learning-rate", "1e-4"),
+    *(
+        "--teacher-steps",
+        "16384",
+        "--lesson",
+        "playouts",
+        "--entropy",
+        "0.05",
+        "--last-learning-rate",
+        "1e-4",
+    ),
 ]
-"""Advice, imitation, a pool that gives copies up, the critic that sees all hands."""
+"""Playouts, a pool that gives copies up, the critic that sees all hands."""
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +151,7 @@ def test_killed_at_any_moment_a_run_goes_on_to_the_same_weights(tmp_path, whole)
 
 
 @pytest.mark.slow
-def test_killed_in_its_imitation_and_again_with_a_pool_a_run_goes_on_all_the_same(tmp_path):
+def test_killed_in_its_lesson_and_again_with_a_pool_a_run_goes_on_all_the_same(tmp_path):
     expected = run(tmp_path / "whole", *EVERYTHING, "--steps", 20_000)
     out = tmp_path / "killed"
     process = start(*SMALL, *EVERYTHING, "--steps", 20_000, "--out", out)
@@ -151,7 +159,7 @@ def test_killed_in_its_imitation_and_again_with_a_pool_a_run_goes_on_all_the_sam
     process.send_signal(signal.SIGKILL)
     process.communicate()
     (*_, newest) = runs.checkpoints(out)
-    assert runs.load_tensors(newest)[1]["imitated"] >= 2048
+    assert runs.load_tensors(newest)[1]["taught"] >= 2048
     process = start("--resume", out)
     for _ in range(1200):
         steps = [runs.load_tensors(path)[1]["steps"] for path in runs.checkpoints(out)]
@@ -184,7 +192,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, whole):
 
 
 @pytest.mark.slow
-def test_ctrl_c_in_the_imitation_saves_too(tmp_path):
+def test_ctrl_c_in_the_lesson_saves_too(tmp_path):
     out = tmp_path / "stopped"
     process = start(*SMALL, "--teacher", "greedy", "--teacher-steps", 10**9, "--out", out)
     wait_for_checkpoint(process, out, 1)
@@ -192,7 +200,7 @@ def test_ctrl_c_in_the_imitation_saves_too(tmp_path):
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert f"--resume {out}" in stderr and "Traceback" not in stderr
-    assert runs.load_tensors(runs.checkpoints(out)[-1])[1]["imitated"] % 1024 == 0
+    assert runs.load_tensors(runs.checkpoints(out)[-1])[1]["taught"] % 1024 == 0
 
 
 # Within this process.

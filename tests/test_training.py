@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.canonical import color_tables
 from pocket_uno_env.observation import layout
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.snapshot import snapshot
-from pocket_uno_env.training.advice import Advice
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.learning import line, make_model
+from pocket_uno_env.training.lessons import Imitation, Playouts
 from pocket_uno_env.training.networks import actor_layers, as_agent
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 
@@ -148,41 +148,6 @@ def test_a_truncated_round_ends_in_an_observation_of_the_same_length():
     raise AssertionError("no round ended")
 
 
-# Advice.
-
-
-@pytest.mark.parametrize("view", ["plain", "canonical"])
-def test_the_advice_is_what_the_adviser_does_in_the_learners_place(view):
-    games = LearnerVecEnv(GAMES, "pocket", 3, ["greedy"], view=view, seed=1)
-    env = Advice(games, load("strong"))
-    observations = env.reset()
-    for _ in range(10):
-        advice = observations[:, games.observation_space.shape[0] :]
-        assert (advice.sum(1) == 1).all()
-        assert np.array_equal(advice.argmax(1), games.ask(load("strong")))
-        observations, _, dones, infos = env.step(advice.argmax(1))
-        for game in np.flatnonzero(dones):
-            assert infos[game]["terminal_observation"].shape == env.observation_space.shape
-
-
-@pytest.mark.parametrize("view", ["plain", "canonical"])
-def test_an_agent_with_an_adviser_plays_as_it_was_trained(view):
-    games = LearnerVecEnv(GAMES, "pocket", 2, ["greedy"], view=view, seed=0)
-    adviser = load("strong")
-    env = AllHands(Advice(games, adviser))
-    model = model_on(env, learning_rate=line(0.01, 0))
-    model.learn(GAMES * 32)
-    agent = as_agent(model, "mine", adviser)
-    observations = env.reset()
-    for _ in range(5):
-        masks = games.action_masks()
-        said, _ = model.predict(observations, deterministic=True, action_masks=masks)
-        assert (said == games.ask(agent)).mean() > 0.98  # nearly equal ones may be rounded
-        observations = env.step(said)[0]
-    with pytest.raises(AgentError, match="461 inputs"):
-        as_agent(model, "without")
-
-
 # The pool of past selves.
 
 
@@ -273,3 +238,67 @@ def test_a_pool_goes_on_from_its_state():
     for name in ("steps", "won", "played"):
         assert np.array_equal(getattr(pool, name), getattr(other, name))
     assert np.array_equal(pool.frequencies(), other.frequencies())
+
+
+# Lessons.
+
+
+def test_imitation_teaches_the_teachers_choices():
+    env = LearnerVecEnv(GAMES, "pocket", 2, ["greedy"], view="canonical", seed=0)
+    model = model_on(env)
+    model._last_obs = env.reset()
+    lesson = Imitation(load("strong"))
+    actions, targets = lesson.act(model)
+    assert np.array_equal(actions, env.ask(load("strong")))
+    assert np.array_equal(targets.argmax(1), actions) and (targets.sum(1) == 1).all()
+    legal = torch.from_numpy(env.action_masks())
+    right = torch.from_numpy(100 * targets)
+    assert lesson.loss(right, legal, torch.from_numpy(targets)) < 1e-6
+    assert lesson.loss(0 * right, legal, torch.from_numpy(targets)) > 0.5
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+def test_playouts_try_each_legal_action_to_the_end(view):
+    """With the teacher at every seat the action it takes earns what then happens."""
+    env = LearnerVecEnv(GAMES, "pocket", 3, ["strong"], view=view, seed=0, skip_forced=True)
+    model = model_on(env)
+    model._last_obs = env.reset()
+    lesson, strong = Playouts(load("strong")), load("strong")
+    before = env.games.rows.copy()
+    actions, targets = lesson.act(model)
+    assert np.array_equal(env.games.rows, before)
+    masks = env.action_masks()
+    assert masks[np.arange(GAMES), actions].all() and not targets[~masks].any()
+    assert np.allclose(targets.sum(1), 0, atol=1e-5)
+    # Two actions of one decision differ by 1.5: a win, or half of another's.
+    spread = np.where(masks, targets, -np.inf).max(1) - np.where(masks, targets, np.inf).min(1)
+    assert set(np.round(spread, 3)) == {0.0, 1.5}
+    advised = env.ask(strong)
+    mean = np.zeros(GAMES)
+    outcome = np.full(GAMES, np.nan)
+    while np.isnan(outcome).any():
+        _, rewards, dones, _ = env.step(env.ask(strong))
+        outcome[dones & np.isnan(outcome)] = rewards[dones & np.isnan(outcome)]
+    mean = outcome - targets[np.arange(GAMES), advised]
+    won = targets + mean[:, None]
+    assert np.isin(np.round(won[masks], 3), (1.0, -0.5)).all()
+
+
+def test_the_loss_of_playouts_is_least_where_logits_are_what_actions_win():
+    legal = torch.tensor([[True, True, False]])
+    targets = torch.tensor([[0.5, -0.5, 0.0]])
+    logits = torch.tensor([[10.0, -10.0, 7.0]]) + 3
+    lesson = Playouts(load("strong"))
+    assert lesson.loss(logits, legal, targets) < 1e-10
+    assert lesson.loss(-logits, legal, targets) > 1
+
+
+def test_only_a_scripted_teacher_can_play_on():
+    class Own(Agent):
+        name = "own"
+
+        def act_rows(self, rules, rows, index):
+            raise NotImplementedError
+
+    with pytest.raises(AgentError, match="not a scripted agent"):
+        Playouts(Own())

@@ -3,10 +3,9 @@
 | module | holds |
 |---|---|
 | ``networks`` | the actor and the critic, and their weights |
-| ``advice`` | what another agent would do, shown to the network |
 | ``all_hands`` | what a critic may see that no actor may: the hidden cards |
 | ``self_play`` | the pool of past selves, drawn by difficulty |
-| ``imitation`` | the warm start from a teacher |
+| ``teaching``, ``lessons`` | the warm start: a teacher's choices, or what playouts tell |
 | ``learning`` | MaskablePPO with its schedules |
 | ``checkpoints`` | all that a run needs to go on; the callback that saves it |
 """

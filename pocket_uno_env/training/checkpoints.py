@@ -142,7 +142,7 @@ class Keeper(BaseCallback):
         self.interrupts = interrupts
         self.report = report
         self._saved = -every
-        self._imitated = 0
+        self._taught = 0
 
     @property
     def seconds(self) -> float:
@@ -161,11 +161,11 @@ class Keeper(BaseCallback):
         about |= {"seconds": self.seconds, **more}
         runs.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
 
-    def after_imitation(self, model: MaskablePPO, made: int) -> None:
-        """The same between two rollouts of `imitation.imitate`, of which `made` are made."""
-        if self.interrupts.wanted or made >= self._imitated + self.every:
-            self._write(model, made, runs.IMITATION, {"imitated": made})
-            self._imitated = made
+    def after_lesson(self, model: MaskablePPO, made: int) -> None:
+        """The same between two rollouts of `teaching.teach`, of which `made` are made."""
+        if self.interrupts.wanted or made >= self._taught + self.every:
+            self._write(model, made, runs.LESSON, {"taught": made})
+            self._taught = made
         if self.interrupts.wanted:
             raise Interrupted
 

@@ -14,8 +14,11 @@ from .networks import MaskedPolicy
 
 
 def line(first: float, last: float) -> Callable[[float], float]:
-    """What is to go from `first` to `last`, by the share of the training that remains."""
-    return lambda remaining: last + (first - last) * remaining
+    """What is to go from `first` to `last`, by the share of the training that remains.
+
+    The last rollout may end beyond the end, where less than nothing remains.
+    """
+    return lambda remaining: last + (first - last) * max(remaining, 0.0)
 
 
 class EntropyWeight(BaseCallback):
@@ -29,7 +32,7 @@ class EntropyWeight(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        remaining = max(1 - self.num_timesteps / self.model._total_timesteps, 0.0)
+        remaining = 1 - self.num_timesteps / self.model._total_timesteps
         self.model.ent_coef = self.schedule(remaining)
         self.logger.record("train/entropy_weight", self.model.ent_coef)
 

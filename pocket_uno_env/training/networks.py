@@ -11,7 +11,6 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import MlpExtractor
 from torch import Tensor, nn
 
-from pocket_uno_env.agents import Agent
 from pocket_uno_env.agents.policy import PolicyAgent
 
 _ILLEGAL = -1e8
@@ -123,11 +122,10 @@ def actor_layers(policy: MaskedPolicy) -> list[tuple[np.ndarray, np.ndarray]]:
     ]
 
 
-def as_agent(model: MaskablePPO, name: str, adviser: Agent | None = None) -> PolicyAgent:
+def as_agent(model: MaskablePPO, name: str) -> PolicyAgent:
     """The policy as it is now, as an agent."""
     env = model.env.unwrapped
-    layers = actor_layers(model.policy)
-    return PolicyAgent(name, layers, env.rules, env.num_players, env.view, adviser=adviser)
+    return PolicyAgent(name, actor_layers(model.policy), env.rules, env.num_players, env.view)
 
 
 def networks(policy: MaskedPolicy) -> dict[str, list[nn.Linear]]:

@@ -19,7 +19,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents import Agent
 from pocket_uno_env.agents.policy import PolicyAgent
 from pocket_uno_env.observation import observation_size
 from pocket_uno_env.rules import Rules
@@ -37,18 +36,15 @@ def snapshots(
     rules: Rules,
     num_players: int,
     view: str,
-    adviser: Agent | None = None,
 ) -> list[PolicyAgent]:
     """`count` agents with empty networks for the pool's slots; they draw from their policy."""
-    n_actions = len(catalogue(rules))
-    inputs = observation_size(rules, num_players) + (n_actions if adviser else 0)
-    sizes = [inputs, *network, n_actions]
+    sizes = [observation_size(rules, num_players), *network, len(catalogue(rules))]
     empty = [
         (np.zeros((after, before), np.float32), np.zeros(after, np.float32))
         for before, after in pairwise(sizes)
     ]
     return [
-        PolicyAgent(f"snapshot {slot}", empty, rules, num_players, view, True, adviser)
+        PolicyAgent(f"snapshot {slot}", empty, rules, num_players, view, sample=True)
         for slot in range(count)
     ]
 

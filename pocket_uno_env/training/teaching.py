@@ -1,4 +1,4 @@
-"""The warm start: learn to act as a teacher does, before PPO begins."""
+"""The warm start: what a teacher has to teach, before PPO begins."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ import torch
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from pocket_uno_env.agents import Agent
 from pocket_uno_env.progress import Report
 from pocket_uno_env.sb3_env import LearnerVecEnv
 
+from .lessons import Lesson
 from .networks import MaskedPolicy
 
 LAST_RATE = 0.05
 """The learning rate at the end, as a share of the first one."""
 
 
-def imitate(
+def teach(
     model: MaskablePPO,
-    teacher: Agent,
+    lesson: Lesson,
     steps: int,
     learning_rate: float,
+    batch_size: int,
     report: Report,
     made: int = 0,
     after_rollout: Callable[[MaskablePPO, int], None] = lambda model, made: None,
 ) -> None:
-    """Teach the actor to act as `teacher`, and the critic what that earns.
+    """Teach the actor a lesson, and the critic what is earned meanwhile.
 
-    The teacher plays the learner's seat against the opponents of the training, for `steps`
+    The lesson plays the learner's seat against the opponents of the training, for `steps`
     decisions. Everything is seen once, fresh, so nothing can be learned by heart. The model can go
     on to learn from the games as they then stand.
 
@@ -51,16 +52,16 @@ def imitate(
     if made == 0:
         model._last_obs = env.reset()
         model._last_episode_starts = np.ones(n, bool)
-    shape = (length, n)
+    shape, n_actions = (length, n), games.action_space.n
     seen = np.empty((*shape, model._last_obs.shape[1]), np.float32)
-    masks = np.empty((*shape, games.action_space.n), bool)
-    actions, returns = np.empty(shape, np.int64), np.empty(shape, np.float32)
-    rewards, ends = np.empty(shape, np.float32), np.empty(shape, bool)
+    masks, targets = np.empty((*shape, n_actions), bool), np.empty((*shape, n_actions), np.float32)
+    returns, rewards = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    ends = np.empty(shape, bool)
     while made < steps:
         for t in range(length):
             seen[t], masks[t] = model._last_obs, games.action_masks()
-            actions[t] = games.ask(teacher)
-            model._last_obs, rewards[t], ends[t], _ = env.step(actions[t])
+            actions, targets[t] = lesson.act(model)
+            model._last_obs, rewards[t], ends[t], _ = env.step(actions)
         model._last_episode_starts = ends[-1].copy()
         with torch.no_grad():
             following = policy.predict_values(torch.from_numpy(model._last_obs))[:, 0].numpy()
@@ -69,30 +70,31 @@ def imitate(
             following = returns[t]
         for group in policy.optimizer.param_groups:
             group["lr"] = learning_rate * max(1 - made / steps, LAST_RATE)
-        flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, actions, masks, returns)]
-        surprise, error = _learn(model, flat)
+        flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, masks, targets, returns)]
+        loss, error = _learn(model, lesson, flat, batch_size)
         made += length * n
-        report(made, {"surprise": surprise, "value_error": error})
+        report(made, {"loss": loss, "value_error": error})
         after_rollout(model, made)
     policy.optimizer.state.clear()
 
 
-def _learn(model: MaskablePPO, data: list[np.ndarray]) -> tuple[float, float]:
-    """One pass in random order; the mean cross-entropy of the actions and error of the values."""
+def _learn(
+    model: MaskablePPO, lesson: Lesson, data: list[np.ndarray], batch_size: int
+) -> tuple[float, float]:
+    """One pass in random order; the mean loss of the lesson and error of the values."""
     policy: MaskedPolicy = model.policy
     count = len(data[0])
     order = np.random.permutation(count)
     losses = []
-    for start in range(0, count, model.batch_size):
-        part = order[start : start + model.batch_size]
-        obs, chosen, legal, paid = (torch.from_numpy(array[part]) for array in data)
-        values, log_probs, _ = policy.evaluate_actions(obs, chosen, legal)
-        error = nn.functional.mse_loss(values[:, 0], paid)
-        surprise = -log_probs.mean()
+    for start in range(0, count, batch_size):
+        part = order[start : start + batch_size]
+        observations, legal, targets, paid = (torch.from_numpy(array[part]) for array in data)
+        loss = lesson.loss(policy.logits(observations), legal, targets)
+        error = nn.functional.mse_loss(policy.predict_values(observations)[:, 0], paid)
         policy.optimizer.zero_grad()
-        (surprise + model.vf_coef * error).backward()
+        (loss + model.vf_coef * error).backward()
         nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
         policy.optimizer.step()
-        losses.append((surprise.item(), error.item()))
-    surprise_mean, error_mean = np.mean(losses, axis=0)
-    return float(surprise_mean), float(error_mean)
+        losses.append((loss.item(), error.item()))
+    loss_mean, error_mean = np.mean(losses, axis=0)
+    return float(loss_mean), float(error_mean)
