@@ -2,6 +2,7 @@
 
 | module | holds |
 |---|---|
+| ``settings`` | the options of train.py |
 | ``networks`` | the actor and the critic, and their weights |
 | ``all_hands`` | what a critic may see that no actor may: the hidden cards |
 | ``self_play`` | the pool of past selves, drawn by difficulty |
