@@ -65,11 +65,18 @@ results: $(STAMP) ## Train and measure anew what README.md shows (some twenty mi
 	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
 	$(BIN)/python docs/generate.py
 
-# Each of these networks takes at most 45 minutes on two cores; one that is stopped is taken up
-# again by train.py --resume.
-weights: $(STAMP) ## Train and publish anew the networks that come with the package (hours)
-	$(BIN)/python train.py --out runs/pocket-2p $(NETWORK)
-	$(BIN)/python -m pocket_uno_env.agents.publish runs/pocket-2p pocket-2p
+# Each of these networks takes at most 45 minutes of two cores; one that is stopped is taken up
+# again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
+NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
+pocket-2p  := --opponents strong strong greedy --steps 9000000 --teacher-steps 1500000
+pocket-3p  := --num-players 3 --opponents strong greedy --steps 2500000
+pocket-4p  := --num-players 4 --opponents strong greedy --steps 4000000 --teacher-steps 1500000
+classic-2p := --rules classic --opponents strong greedy --steps 2500000
+
+weights: $(STAMP) ## Train and publish anew the networks that come with the package
+	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --threads 2 --deals 0 \
+	--out runs/$(name) && $(BIN)/python -m pocket_uno_env.agents.publish runs/$(name) $(name) &&) \
+	$(BIN)/python docs/generate.py
 
 ladder: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)
 	for game in 'pocket 2 20000' 'pocket 4 4000' 'classic 2 10000' 'classic 4 2000'; do \

@@ -57,11 +57,11 @@ class Settings:
     """Rounds that run side by side."""
     rollout: int = 32
     """Decisions in each game between two updates."""
-    batch_size: int = 4096
+    batch_size: int = 2048
     """Decisions in a gradient step."""
-    epochs: int = 3
+    epochs: int = 2
     """Passes over each rollout."""
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
     """At the start; it falls in a straight line."""
     last_learning_rate: float = 0.0
     """At the end."""
