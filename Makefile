@@ -69,9 +69,9 @@ results: $(STAMP) ## Train and measure anew what README.md shows (some twenty mi
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
 pocket-2p  := --opponents strong strong greedy --steps 9000000 --teacher-steps 1500000
-pocket-3p  := --num-players 3 --opponents strong greedy --steps 2500000
-pocket-4p  := --num-players 4 --opponents strong greedy --steps 4000000 --teacher-steps 1500000
-classic-2p := --rules classic --opponents strong greedy --steps 2500000
+pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000
+pocket-4p  := --num-players 4 --opponents strong greedy --steps 2500000
+classic-2p := --rules classic --opponents strong greedy --steps 1500000
 
 weights: $(STAMP) ## Train and publish anew the networks that come with the package
 	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --threads 2 --deals 0 \

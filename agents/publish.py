@@ -2,10 +2,10 @@
 
     python -m agents.publish runs/pocket-2p pocket-2p
 
-It plays greedy, counter, strong and random, one against a table full of each, every deal from all
-seats. The weights go to ``agents/networks/NAME.safetensors``, and into the card beside them,
-``NAME.json``, what it was trained for and how: rules, players, settings, seed, command, seconds;
-what it won; and the weights' SHA-256. `load` then knows it by its name.
+It plays greedy and strong, one against a table full of each, every deal from all seats. The
+weights go to ``agents/networks/NAME.safetensors``, and into the card beside them, ``NAME.json``, what
+it was trained for and how: rules, players, settings, seed, command, seconds; what it won; and the
+weights' SHA-256. `load` then knows it by its name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pocket_uno_env.agents.registry import NETWORKS, load
 from pocket_uno_env.arena import play
 from pocket_uno_env.statistics import rate_estimate
 
-RIVALS = ("random", "greedy", "counter", "strong")
+RIVALS = ("greedy", "strong")
 SEED = 20_001
 """Other deals than those of any training or of train.py's own evaluation."""
 

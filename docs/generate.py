@@ -85,7 +85,7 @@ def ladder() -> str:
 
 def networks() -> str:
     """The published networks and what they win, from their cards."""
-    rows = ["| network | random | greedy | counter | strong |", "|---|---:|---:|---:|---:|"]
+    rows = ["| network | greedy | strong |", "|---|---:|---:|"]
     for path in sorted(NETWORKS.glob("*.json")):
         card = json.loads(path.read_text("utf-8"))
         rates = card["win_rates"]["against"].values()

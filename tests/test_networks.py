@@ -81,7 +81,7 @@ def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     path = publish(Options(run, "again", deals=30, out=tmp_path))
     assert path == tmp_path / "again.json"
     found = json.loads(path.read_text())
-    assert set(found["win_rates"]["against"]) == {"random", "greedy", "counter", "strong"}
+    assert set(found["win_rates"]["against"]) == {"greedy", "strong"}
     for key in ("rules", "settings", "command", "seconds", "decisions"):
         assert found[key] == about[key]
     again = load_policy(tmp_path / "again.safetensors")
