@@ -3,9 +3,9 @@
     python -m agents.publish runs/pocket-2p pocket-2p
 
 It plays greedy and strong, one against a table full of each, every deal from all seats. The
-weights go to ``agents/networks/NAME.safetensors``, and into the card beside them, ``NAME.json``, what
-it was trained for and how: rules, players, settings, seed, command, seconds; what it won; and the
-weights' SHA-256. `load` then knows it by its name.
+weights go to ``agents/networks/NAME.safetensors``. The card beside them, ``NAME.json``, says what
+they were trained for and how: rules, players, settings, seed, command, seconds; what they won; and
+their SHA-256. `load` then knows the network by its name.
 """
 
 from __future__ import annotations

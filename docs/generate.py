@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pocket_uno_env import describe as describe_observation
-from pocket_uno_env.agents import describe, names
-from pocket_uno_env.agents.registry import NETWORKS, usage
+from pocket_uno_env.agents import describe, names, registry
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -33,7 +32,10 @@ def observation() -> str:
 
 def agents() -> str:
     """Every agent that has a name, and what it does."""
-    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), "ppo"]]
+    rows = [
+        f"| `{registry.usage(name)}` | {describe(name)} |"
+        for name in [*names(), *registry.networks(), "ppo"]
+    ]
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 
 
@@ -86,7 +88,7 @@ def ladder() -> str:
 def networks() -> str:
     """The published networks and what they win, from their cards."""
     rows = ["| network | greedy | strong |", "|---|---:|---:|"]
-    for path in sorted(NETWORKS.glob("*.json")):
+    for path in sorted(registry.NETWORKS.glob("*.json")):
         card = json.loads(path.read_text("utf-8"))
         rates = card["win_rates"]["against"].values()
         rows.append(f"| `{path.stem}` | {' | '.join(map(_cell, rates))} |")
