@@ -86,7 +86,8 @@ ladder: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agent
 	$(BIN)/python docs/generate.py
 
 # What docs/training.md says about each part of the training.
-ablation: $(STAMP) ## Measure what each part of the training is worth (half an hour)
+ablation: $(STAMP) ## Measure what each part of the training is worth (ten minutes)
+	rm -rf runs/ablation docs/results/training/ablation.json
 	$(BIN)/python benchmarks/ablation.py
 
 soak: $(STAMP) ## The long tests, for the night
