@@ -23,6 +23,9 @@ from .scripted import Policy, act
 from .snapshot import phase_name
 from .state import NO_SEAT, End, new_rows
 
+GIVEN = -1
+"""In place of a policy: the caller gives the actions."""
+
 
 class Batch:
     """`num_games` rounds side by side; the caller acts in every seat of each.
@@ -122,8 +125,7 @@ class Batch:
         """
         self._check_started()
         self._check(masks, observations)
-        _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
-        _check_buffer("ends", ends, (self.num_games,), np.uint8)
+        self._check_results(payoffs, ends)
         self._check_actions(actions)
         wrong = first_illegal(self.rules.table, self.rows, self._all, actions)
         if wrong >= 0:
@@ -131,6 +133,7 @@ class Batch:
         step_games(
             self.rules.table,
             self.rows,
+            GIVEN,
             actions,
             self.max_cycles,
             self._reward,
@@ -149,9 +152,42 @@ class Batch:
         """
         self._check_started()
         self._check_actions(actions)
-        if policy not in list(Policy):
-            raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
+        _check_policy(policy)
         act_rows(self.rules.table, self.rows, self._all, int(policy), actions)
+
+    def play(
+        self,
+        policy: Policy,
+        actions: np.ndarray,
+        masks: np.ndarray | None = None,
+        observations: np.ndarray | None = None,
+        payoffs: np.ndarray | None = None,
+        ends: np.ndarray | None = None,
+    ) -> None:
+        """`act` and `step` in one pass over the games, which is faster.
+
+        Parameters
+        ----------
+        actions : int64 array, shape ``(num_games,)``, written
+            What the policy did.
+        """
+        self._check_started()
+        self._check_actions(actions)
+        _check_policy(policy)
+        self._check(masks, observations)
+        self._check_results(payoffs, ends)
+        step_games(
+            self.rules.table,
+            self.rows,
+            int(policy),
+            actions,
+            self.max_cycles,
+            self._reward,
+            masks,
+            observations,
+            payoffs,
+            ends,
+        )
 
     def _check_started(self) -> None:
         if not self._started:
@@ -167,6 +203,10 @@ class Batch:
         shape = (self.num_games, self.observation_size)
         _check_buffer("observations", observations, shape, np.float32, np.uint8)
 
+    def _check_results(self, payoffs: np.ndarray | None, ends: np.ndarray | None) -> None:
+        _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
+        _check_buffer("ends", ends, (self.num_games,), np.uint8)
+
     def _illegal(self, game: int, action: int) -> str:
         names = catalogue(self.rules)
         mask = np.zeros((1, len(names)), np.int8)
@@ -176,6 +216,11 @@ class Batch:
             f"action {action}{known} is not legal in game {game}, phase "
             f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
+
+
+def _check_policy(policy: Any) -> None:
+    if policy not in list(Policy):
+        raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
 
 
 def _check_buffer(name: str, buffer: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
@@ -202,15 +247,20 @@ def look_rows(rules, rows, masks, observations):
 
 
 @kernel
-def step_games(rules, rows, actions, max_cycles, reward, masks, observations, payoffs, ends):
+def step_games(
+    rules, rows, policy, actions, max_cycles, reward, masks, observations, payoffs, ends
+):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.
 
-    Precondition: all actions are legal (`first_illegal`). See `Batch.step`.
+    With `GIVEN` for a policy it takes ``actions``, which must be legal (`first_illegal`), else it
+    writes there what the policy does. See `Batch.step` and `Batch.play`.
     """
     rules = unowned(rules)
     rows = unowned(rows)
     for i in range(rows.shape[0]):
         row = rows[i]
+        if policy != GIVEN:
+            actions[i] = act(rules[0], row, policy)
         apply(rules[0], row, actions[i], None, None)
         if row.end == End.RUNNING and row.decisions >= max_cycles:
             truncate(row)
