@@ -12,7 +12,17 @@ from .actions import CARDLESS_MOVES, Move
 from .bits import EMPTY, add_card, bit, first, has_card, remove_card, without_first
 from .cards import CARD_WORDS
 from .kernel import inlined, kernel
-from .piles import Note, copies_in, draw_card, enter_hand, forced_draw, lay, leave_hand, note, seat_after
+from .piles import (
+    Note,
+    copies_in,
+    draw_card,
+    enter_hand,
+    forced_draw,
+    lay,
+    leave_hand,
+    note,
+    seat_after,
+)
 from .rules import MAX_SEATS, NO_COLOR
 from .spread import spread
 from .state import NO_CARD, NO_SEAT, Effect, End, Phase
@@ -150,7 +160,7 @@ def is_legal(rules, row, action):
     return phase == Phase.JUMP and (move == Move.PASS or can_jump_in(rules, row))
 
 
-@kernel
+@inlined
 def write_mask(rules, row, mask):
     """Write the legal actions of the seat to act: ``mask`` int8, shape ``(n_actions,)``."""
     one = np.int8(1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .bits import EMPTY, bit, first, has_card, size, without_first
-from .cards import CARD_WORDS
+from .cards import CARD_WORDS, MAX_CARDS
 from .engine import UNO_PENALTY
 from .kernel import inlined
 from .piles import copies_in
@@ -136,10 +136,9 @@ def _copies_in_both(rules, cards, others, kind):
 
 @inlined
 def own_drawn_kind(rules, row, seat):
-    """The kind the seat has just drawn and may play, or -1."""
-    if row.phase == Phase.DRAWN and row.to_act == seat:
-        return np.int64(rules.card_kind[row.drawn_card])
-    return -1
+    """The kind that the seat has just drawn and may play, as a bit set; empty if there is none."""
+    mine = np.uint64((row.phase == Phase.DRAWN) & (row.to_act == seat))
+    return bit(rules.card_kind[row.drawn_card & (MAX_CARDS - 1)]) * mine
 
 
 @inlined

@@ -15,7 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from .bits import EMPTY, bit, first, without_first
+from .bits import EMPTY, first, without_first
+from .cards import MAX_CARDS
 from .information import (
     discarded_count,
     discards,
@@ -28,7 +29,7 @@ from .information import (
     shown_kinds,
 )
 from .kernel import inlined, kernel
-from .rules import NO_COLOR, NO_KIND, Rules
+from .rules import MAX_KINDS, NO_COLOR, NO_KIND, Rules
 from .spread import spread
 from .state import NO_SEAT, Phase
 
@@ -36,6 +37,12 @@ COMPACT_SCALE = 240
 """A uint8 observation is the float32 one times this; most shares of 1 are then whole numbers."""
 SIZE_BINS = 8
 """Hand sizes 1 to 7 have a one-hot place each, 8 and more share the last."""
+_ONE_OF = 1.0 / np.maximum(np.arange(MAX_CARDS + 1), 1)
+"""One share of so many; a division takes as long as ten multiplications."""
+_1 = np.uint64(1)
+_PENDING = np.uint64(
+    sum(1 << p for p in (Phase.UNO, Phase.CATCH, Phase.CHALLENGE, Phase.STACK, Phase.JUMP))
+)
 
 
 @inlined
@@ -67,7 +74,7 @@ def _several(rules, kinds):
 @inlined
 def _put_share(rules, kind, count, out, at, one):
     """The share of a kind's copies that lies at one place."""
-    _put(out, at + kind, one * count / rules.copies[kind])
+    _put(out, at + kind, count * (one * _ONE_OF[rules.copies[kind]]))
 
 
 @inlined
@@ -128,52 +135,52 @@ def _shown(rules, row, seat, out, at, one):
 
 @inlined
 def _drawn(rules, row, seat, out, at, one):
-    kind = own_drawn_kind(rules, row, seat)
-    spread(bit(kind) if kind >= 0 else EMPTY, rules.n_kinds, out, at, one)
+    spread(own_drawn_kind(rules, row, seat), rules.n_kinds, out, at, one)
     return at + rules.n_kinds
 
 
+# From here on the blocks are zeros before an encoder sets what is to be set. Which card, phase or
+# seat it is nobody can predict, the processor neither, so there are no branches on it.
+
+
 @inlined
-def _face(rules, kind, out, at, one):
-    """A face without its colour: one-hot over symbols and wilds."""
-    if kind != NO_KIND:
-        out[at + rules.kind_face[kind]] = one
+def _face(rules, kind, told, out, at, one):
+    """A face without its colour, one-hot over symbols and wilds; zeros unless it is told."""
+    out[at + rules.kind_face[kind & (MAX_KINDS - 1)]] = one * (told & (kind != NO_KIND))
     return at + rules.n_faces
 
 
 @inlined
-def _color(rules, color, out, at, one):
-    if color != NO_COLOR:
-        out[at + color] = one
+def _color(rules, color, told, out, at, one):
+    """A colour, one-hot; zeros unless there is one and it is told."""
+    out[at + (color & 3)] = one * (told & (color != NO_COLOR))
     return at + rules.n_colors
 
 
 @inlined
 def _top(rules, row, seat, out, at, one):
-    return _face(rules, row.top, out, at, one)
+    return _face(rules, row.top, True, out, at, one)
 
 
 @inlined
 def _active_color(rules, row, seat, out, at, one):
-    return _color(rules, row.active_color, out, at, one)
+    return _color(rules, row.active_color, True, out, at, one)
 
 
 @inlined
 def _pending(row):
     """Whether the last play is still being resolved, so that the pile before it matters."""
-    phase = row.phase
-    asked = phase == Phase.CHALLENGE or phase == Phase.UNO or phase == Phase.CATCH
-    return asked or phase == Phase.STACK or phase == Phase.JUMP
+    return (_PENDING >> np.uint64(row.phase)) & _1 != EMPTY
 
 
 @inlined
 def _top_before(rules, row, seat, out, at, one):
-    return _face(rules, row.top_before if _pending(row) else NO_KIND, out, at, one)
+    return _face(rules, row.top_before, _pending(row), out, at, one)
 
 
 @inlined
 def _color_before(rules, row, seat, out, at, one):
-    return _color(rules, row.color_before if _pending(row) else NO_COLOR, out, at, one)
+    return _color(rules, row.color_before, _pending(row), out, at, one)
 
 
 @inlined
@@ -192,8 +199,8 @@ def _to_act(rules, row, seat, out, at, one):
 
 @inlined
 def _actor(rules, row, seat, out, at, one):
-    if _pending(row):
-        out[at + _relative(row, seat, row.actor)] = one
+    pending = _pending(row)
+    out[at + (_relative(row, seat, row.actor) if pending else 0)] = one * pending
     return at + row.num_players
 
 
@@ -205,7 +212,7 @@ def _dealer(rules, row, seat, out, at, one):
 
 @inlined
 def _hand_sizes(rules, row, seat, out, at, one):
-    per_card = one / rules.n_cards
+    per_card = one * _ONE_OF[rules.n_cards]
     for other in range(row.num_players):
         size = np.int64(row.hand_size[_seat(row, seat, other)])
         _put(out, at, size * per_card)
@@ -217,18 +224,18 @@ def _hand_sizes(rules, row, seat, out, at, one):
 
 @inlined
 def _table(rules, row, seat, out, at, one):
-    per_card = one / rules.n_cards
+    per_card = one * _ONE_OF[rules.n_cards]
     drawn, discarded, passes = row.draw_count, row.discard_count, row.passes
     out[at] = one * (row.direction == 1)
     _put(out, at + 1, drawn * per_card)
     _put(out, at + 2, discarded * per_card)
-    _put(out, at + 3, passes * (one / row.num_players))
+    _put(out, at + 3, passes * (one * _ONE_OF[row.num_players]))
     return at + 4
 
 
 @inlined
 def _scores(rules, row, seat, out, at, one):
-    per_point = one / rules.match_goal
+    per_point = one * rules.per_point
     for other in range(row.num_players):
         share = row.scores[_seat(row, seat, other)] * per_point
         _put(out, at + other, min(share, np.float64(one)))
@@ -240,10 +247,20 @@ def _off_color(rules, row, seat, out, at, one):
     for other in range(row.num_players):
         holder = _seat(row, seat, other)
         size = np.int64(row.hand_size[holder])
-        per_card = one / max(size, 1)
-        for color in range(rules.n_colors):
-            _put(out, at, min(np.int64(row.off_color[holder, color]), size) * per_card)
-            at += 1
+        per_card = one * _ONE_OF[size]
+        # All four at once, before any is written: the processor has vectors of four.
+        red = min(np.int64(row.off_color[holder, 0]), size) * per_card
+        blue = min(np.int64(row.off_color[holder, 1]), size) * per_card
+        green = min(np.int64(row.off_color[holder, 2]), size) * per_card
+        yellow = min(np.int64(row.off_color[holder, 3]), size) * per_card
+        _put(out, at, red)
+        if rules.n_colors > 1:
+            _put(out, at + 1, blue)
+        if rules.n_colors > 2:
+            _put(out, at + 2, green)
+        if rules.n_colors > 3:
+            _put(out, at + 3, yellow)
+        at += rules.n_colors
     return at
 
 
@@ -251,7 +268,7 @@ def _off_color(rules, row, seat, out, at, one):
 def _stack(rules, row, seat, out, at, one):
     if not rules.stacking:
         return at
-    _put(out, at, min(row.stack * (one / rules.n_cards), np.float64(one)))
+    _put(out, at, min(row.stack * (one * _ONE_OF[rules.n_cards]), np.float64(one)))
     return at + 1
 
 
@@ -273,7 +290,7 @@ def _public(rules, row, seat, out, at, one):
     return _stack(rules, row, seat, out, at, one)
 
 
-@kernel
+@inlined
 def write_observation(rules, row, seat, out):
     """Write what `seat` may know into ``out``, shape ``(observation_size,)``.
 

@@ -98,6 +98,7 @@ RULES_ROW = np.dtype(
         ("n_actions", np.int64),
         ("hand_size", np.int64),
         ("match_goal", np.int64),
+        ("per_point", np.float64),
         ("draw_limit", np.int64),
         ("opening_wild_stays", np.bool_),
         ("literal_reverse", np.bool_),
@@ -422,6 +423,7 @@ def _rules_table(rules: Rules) -> Any:
     row.n_faces = len(rules.faces)
     row.hand_size = rules.hand_size
     row.match_goal = rules.match_goal
+    row.per_point = 1 / rules.match_goal
     row.draw_limit = rules.draw_limit if rules.draw_until_playable else 1
     row.opening_wild_stays = rules.opening_wild == "first_player_chooses"
     row.literal_reverse = rules.two_player_reverse == "literal"

@@ -17,9 +17,9 @@ PACKAGE = Path(pocket_uno_env.__file__).parent
 ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
-    "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal", "engine",
-    "information", "observation", "payoff", "baselines", "turns", "counting", "counter", "weights",
-    "heuristics", "scripted", "snapshot", "batch", "record", "render",
+    "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
+    "engine", "information", "observation", "payoff", "baselines", "turns", "counting", "counter",
+    "weights", "heuristics", "scripted", "snapshot", "batch", "record", "render",
     "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("render")]
