@@ -8,7 +8,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 
 from .agents import Agent
 from .learner_games import LearnerGames
@@ -65,8 +64,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = render_mode
-        self.observation_space = spaces.Box(0.0, 1.0, (self.games.observation_size,), np.float32)
-        self.action_space = spaces.Discrete(self.games.n_actions)
+        self.observation_space = self.games.observation_space
+        self.action_space = self.games.action_space
         self._running = False
         self._ending = "no round has been dealt"
 
@@ -104,7 +103,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         info = self._info(end=end.name.lower())
         truncated = end == End.TRUNCATED
         return (
-            games.final_observations[0].copy(),
+            games.final(games.everywhere)[0],
             float(games.rewards[0]),
             not truncated,
             truncated,

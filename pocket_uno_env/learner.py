@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .batch import next_game
+from .canonical import unowned_tables, write_view
 from .deal import new_game
 from .engine import apply, truncate, write_mask
-from .kernel import kernel
+from .kernel import kernel, unowned
 from .observation import write_observation
 from .payoff import round_payoffs
 from .rng import row_seed
@@ -102,14 +103,15 @@ def start_learners(
 
     Game ``i`` is seeded by ``(seed, i)``, seed uint64.
     """
-    payoffs = np.zeros(num_players)
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_observations), np.zeros(num_players)
     for i in range(rows.shape[0]):
         row, book = rows[i], books[i]
         new_game(row, num_players, row_seed(seed, np.uint64(i)))
         book.reward = 0.0
         book.end = End.RUNNING
         _deal(rules[0], row, book, pool)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals[i])
 
 
 @kernel
@@ -127,27 +129,28 @@ def continue_learners(
     pool : int64 array
         The codes from which each seat's agent is drawn, with their frequencies.
     reward : `payoff.Reward`
-    final_observations : float32 array, shape ``(n, size)``
+    final_observations : float32 or uint8 array, shape ``(n, size)``
         Written where the learner's round ends: what it then knows.
     """
-    payoffs = np.zeros(np.int64(rows[0].num_players))
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_observations), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
         row, book = rows[i], books[i]
         _take(rules[0], row, actions[j], max_cycles)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i])
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals[i])
 
 
 @kernel
 def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_observations):
     """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
-    payoffs = np.zeros(np.int64(rows[0].num_players))
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_observations), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
-        _deal(rules[0], rows[i], books[i], pool)
-        _play_on(
-            rules[0], rows[i], books[i], pool, max_cycles, reward, payoffs, final_observations[i]
-        )
+        row, book = rows[i], books[i]
+        _deal(rules[0], row, book, pool)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals[i])
 
 
 @kernel
@@ -162,9 +165,29 @@ def waiting_for(books, agent, index):
 
 
 @kernel
-def look_learners(rules, rows, observations, masks):
-    """Write what the seat to act knows and may do: float32 ``(n, size)``, int8 ``(n, actions)``."""
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        write_observation(rules[0], row, row.to_act, observations[i])
-        write_mask(rules[0], row, masks[i])
+def look_learners(rules, rows, tables, observations, masks, orders):
+    """Write what the seat to act knows and may do, in the view of `tables` unless they are None.
+
+    Parameters
+    ----------
+    tables : `canonical.ColorTables` or None
+    observations : float32 or uint8 array, shape ``(n, size)``, written
+    masks : int8 array, shape ``(n, n_actions)``, written
+    orders : int64 array, shape ``(n, colors)``, written if there are tables
+    """
+    rules, rows = unowned(rules), unowned(rows)
+    observations, masks = unowned(observations), unowned(masks)
+    if tables is None:
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            write_observation(rules[0], row, row.to_act, observations[i])
+            write_mask(rules[0], row, masks[i])
+    else:
+        named, orders = unowned_tables(tables), unowned(orders)
+        kept_observation, kept_mask = np.empty_like(observations[0]), np.empty_like(masks[0])
+        plain, legal = unowned(kept_observation), unowned(kept_mask)
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            write_observation(rules[0], row, row.to_act, plain)
+            write_mask(rules[0], row, legal)
+            write_view(named, plain, legal, orders[i], observations[i], masks[i])

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from gymnasium import spaces
 
 from .actions import catalogue
 from .agents import Agent, load
 from .agents.protocol import illegal_action
-from .batch import first_illegal
+from .batch import first_illegal, mask_rows
+from .canonical import color_tables, plain_actions, to_view, view_actions
 from .learner import (
     continue_learners,
     look_learners,
@@ -22,11 +24,13 @@ from .learner import (
     start_learners,
     waiting_for,
 )
-from .observation import observation_size
+from .observation import COMPACT_SCALE, observation_size
 from .payoff import REWARDS
 from .rules import Rules, check_count
 from .snapshot import phase_name
 from .state import End, new_rows
+
+VIEWS = ("plain", "canonical")
 
 
 class LearnerGames:
@@ -50,6 +54,10 @@ class LearnerGames:
         What a finished round pays the learner (`payoff.round_payoffs`).
     max_cycles : int
         Decisions, everybody's, after which a round is truncated.
+    view : {"plain", "canonical"}
+        The colours by name, or in the order of `canonical`; actions and masks likewise.
+    compact : bool
+        Observations in bytes, a quarter of the memory: uint8, times `observation.COMPACT_SCALE`.
 
     Attributes
     ----------
@@ -60,8 +68,8 @@ class LearnerGames:
     rewards : float64, shape ``(num_games,)``
     ends : uint8, shape ``(num_games,)``
         `End.RUNNING`, or why the round that the last step ended has ended.
-    final_observations : float32, shape ``(num_games, observation_size)``
-        Where a round ended, what the learner knew then.
+    observation_space, action_space : gymnasium.spaces
+        Of a single game.
 
     Notes
     -----
@@ -77,11 +85,15 @@ class LearnerGames:
         opponents: Sequence[str | Agent],
         reward: str,
         max_cycles: int,
+        view: str = "plain",
+        compact: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        if view not in VIEWS:
+            raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
         if isinstance(opponents, str) or not opponents:
             raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
         self.num_games = check_count("num_envs", num_games)
@@ -101,7 +113,14 @@ class LearnerGames:
         self.rows = new_rows(num_games)
         self.books = new_books(num_games)
         self.masks = np.zeros((num_games, self.n_actions), np.int8)
-        self.final_observations = np.zeros((num_games, self.observation_size), np.float32)
+        self.view = view
+        canonical = view == "canonical"
+        self._tables = color_tables(self.rules, self.num_players) if canonical else None
+        self._orders = np.zeros((num_games, self.rules.colors), np.int64)
+        low, high, dtype = (0, COMPACT_SCALE, np.uint8) if compact else (0.0, 1.0, np.float32)
+        self.observation_space = spaces.Box(low, high, (self.observation_size,), dtype)
+        self.action_space = spaces.Discrete(self.n_actions)
+        self._finals = np.zeros((num_games, self.observation_size), dtype)
         self.everywhere = np.arange(num_games)
         self._waiting = np.zeros(num_games, np.int64)
 
@@ -129,6 +148,9 @@ class LearnerGames:
         """
         self.books["reward"] = 0
         self.books["end"] = End.RUNNING
+        if self._tables is not None:
+            viewed, actions = actions, np.empty_like(actions)
+            plain_actions(self._tables, self._orders[index], viewed, actions)
         continue_learners(
             self.rules.table, self.rows, self.books, index, actions, *self._settings()
         )
@@ -140,10 +162,29 @@ class LearnerGames:
         self._ask_opponents()
 
     def look(self) -> np.ndarray:
-        """What the learner knows, float32 ``(num_games, observation_size)``; writes `masks`."""
-        observations = np.empty((self.num_games, self.observation_size), np.float32)
-        look_learners(self.rules.table, self.rows, observations, self.masks)
+        """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
+        observations = np.empty_like(self._finals)
+        look_learners(
+            self.rules.table, self.rows, self._tables, observations, self.masks, self._orders
+        )
         return observations
+
+    def final(self, index: np.ndarray) -> np.ndarray:
+        """What the learner knew at the end of the rounds that the last step ended in `index`."""
+        observations = np.asarray(self._finals[index])
+        if self._tables is not None:
+            orders = np.zeros((len(index), self.rules.colors), np.int64)
+            no_masks = np.zeros((len(index), self.n_actions), np.int8)
+            to_view(self._tables, observations, no_masks, orders)
+        return observations
+
+    def ask(self, agent: Agent) -> np.ndarray:
+        """What `agent` would do in the learner's place: int64, shape ``(num_games,)``."""
+        actions = agent.act_rows(self.rules, self.rows, self.everywhere)
+        if self._tables is not None:
+            plain, actions = actions, np.empty_like(actions)
+            view_actions(self._tables, self._orders, plain, actions)
+        return actions
 
     def as_actions(self, actions: object) -> np.ndarray:
         """`actions` as int64, shape ``(num_games,)``; ValueError if they are something else.
@@ -167,15 +208,20 @@ class LearnerGames:
     def illegal(self, game: int, action: int) -> str:
         """The message about an action that is not legal in a game."""
         names = catalogue(self.rules)
-        known = f" ({names.name(action)!r})" if 0 <= action < len(names) else ""
+        known = 0 <= action < len(names)
+        number = np.array([action if known else 0])
+        mask = np.zeros((1, self.n_actions), np.int8)
+        if self._tables is not None:
+            plain_actions(self._tables, self._orders[game : game + 1], number.copy(), number)
+        mask_rows(self.rules.table, self.rows, np.array([game]), mask)
+        name = f" ({names.name(int(number[0]))!r})" if known else ""
         return (
-            f"action {action}{known} is not legal in game {game}, phase "
-            f"{phase_name(self.rows[game])!r}; legal: "
-            f"{', '.join(names.legal_names(self.masks[game]))}"
+            f"action {action}{name} is not legal in game {game}, phase "
+            f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
 
     def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray]:
-        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self.final_observations
+        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self._finals
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""

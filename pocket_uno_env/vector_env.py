@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -52,10 +51,8 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = None
-        self.single_observation_space = spaces.Box(
-            0.0, 1.0, (self.games.observation_size,), np.float32
-        )
-        self.single_action_space = spaces.Discrete(self.games.n_actions)
+        self.single_observation_space = self.games.observation_space
+        self.single_action_space = self.games.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._started = False
@@ -90,16 +87,21 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         index = np.flatnonzero(legal)
         games.step(index, chosen[index])
         rewards, ends = games.rewards.copy(), games.ends.copy()
-        final = np.where((ends != End.RUNNING)[:, None], games.final_observations, 0)
         truncations = ends == End.TRUNCATED
         terminations = (ends != End.RUNNING) & ~truncations
+        finished = np.flatnonzero(ends != End.RUNNING)
+        finals = games.final(finished)
         if given_up is not None:
             games.redeal(wrong)
-            rewards[wrong], terminations[wrong], final[wrong] = self.penalty, True, given_up
+            rewards[wrong], terminations[wrong] = self.penalty, True
         observations = games.look()
         infos = self._infos()
         over = terminations | truncations
         if over.any():
+            final = np.zeros_like(observations)
+            final[finished] = finals
+            if given_up is not None:
+                final[wrong] = given_up
             infos |= {"final_obs": final, "_final_obs": over}
         return observations, rewards, terminations, truncations, infos
 
