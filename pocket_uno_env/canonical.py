@@ -50,6 +50,11 @@ class ColorTables(NamedTuple):
     values: np.ndarray
     sources: np.ndarray
 
+    @property
+    def hand(self) -> np.ndarray:
+        """The places of the own cards by colour: uint16, shape ``(colors, symbols)``."""
+        return self.ranked[:, 1:]
+
 
 @lru_cache(maxsize=64)
 def color_tables(rules: Rules, num_players: int) -> ColorTables:

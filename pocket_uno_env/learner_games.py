@@ -65,6 +65,8 @@ class LearnerGames:
         The games.
     masks : int8, shape ``(num_games, n_actions)``
         The learner's legal actions, as of the last `look`.
+    orders : int64, shape ``(num_games, colors)``
+        The colour in each place of the view, as of the last `look`.
     rewards : float64, shape ``(num_games,)``
     ends : uint8, shape ``(num_games,)``
         `End.RUNNING`, or why the round that the last step ended has ended.
@@ -116,7 +118,7 @@ class LearnerGames:
         self.view = view
         canonical = view == "canonical"
         self._tables = color_tables(self.rules, self.num_players) if canonical else None
-        self._orders = np.zeros((num_games, self.rules.colors), np.int64)
+        self.orders = np.tile(np.arange(self.rules.colors), (num_games, 1))
         low, high, dtype = (0, COMPACT_SCALE, np.uint8) if compact else (0.0, 1.0, np.float32)
         self.observation_space = spaces.Box(low, high, (self.observation_size,), dtype)
         self.action_space = spaces.Discrete(self.n_actions)
@@ -150,7 +152,7 @@ class LearnerGames:
         self.books["end"] = End.RUNNING
         if self._tables is not None:
             viewed, actions = actions, np.empty_like(actions)
-            plain_actions(self._tables, self._orders[index], viewed, actions)
+            plain_actions(self._tables, self.orders[index], viewed, actions)
         continue_learners(
             self.rules.table, self.rows, self.books, index, actions, *self._settings()
         )
@@ -165,7 +167,7 @@ class LearnerGames:
         """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
         observations = np.empty_like(self._finals)
         look_learners(
-            self.rules.table, self.rows, self._tables, observations, self.masks, self._orders
+            self.rules.table, self.rows, self._tables, observations, self.masks, self.orders
         )
         return observations
 
@@ -183,7 +185,7 @@ class LearnerGames:
         actions = agent.act_rows(self.rules, self.rows, self.everywhere)
         if self._tables is not None:
             plain, actions = actions, np.empty_like(actions)
-            view_actions(self._tables, self._orders, plain, actions)
+            view_actions(self._tables, self.orders, plain, actions)
         return actions
 
     def as_actions(self, actions: object) -> np.ndarray:
@@ -212,7 +214,7 @@ class LearnerGames:
         number = np.array([action if known else 0])
         mask = np.zeros((1, self.n_actions), np.int8)
         if self._tables is not None:
-            plain_actions(self._tables, self._orders[game : game + 1], number.copy(), number)
+            plain_actions(self._tables, self.orders[game : game + 1], number.copy(), number)
         mask_rows(self.rules.table, self.rows, np.array([game]), mask)
         name = f" ({names.name(int(number[0]))!r})" if known else ""
         return (

@@ -138,6 +138,11 @@ class LearnerVecEnv(VecEnv):
         """What `agent` would do in the learner's place: int64, shape ``(num_envs,)``."""
         return self.games.ask(agent)
 
+    @property
+    def orders(self) -> np.ndarray:
+        """The colour in each place of the view: int64, shape ``(num_envs, colors)``."""
+        return self.games.orders
+
     def close(self) -> None:
         """Nothing is held open."""
 

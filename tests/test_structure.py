@@ -20,7 +20,7 @@ ROOMS = [
     "kernel", "bits", "cards", "rng", "rules", "actions", "state", "piles", "deal", "engine",
     "information", "observation", "payoff", "baselines", "turns", "counting", "counter", "weights",
     "heuristics", "scripted", "snapshot", "batch", "record", "render",
-    "aec_env", "pocket_uno_v0",
+    "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("render")]
 HEAVY = {"gymnasium", "pettingzoo", "torch", "stable_baselines3", "sb3_contrib", "scipy", "rich"}
