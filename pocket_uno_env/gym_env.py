@@ -13,7 +13,7 @@ from .agents import Agent
 from .learner_games import LearnerGames
 from .render import render_text
 from .rules import Rules
-from .snapshot import snapshot
+from .snapshot import END_NAMES, snapshot
 from .state import End
 
 ILLEGAL = ("end", "raise")
@@ -67,7 +67,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.observation_space = self.games.observation_space
         self.action_space = self.games.action_space
         self._running = False
-        self._ending = "no round has been dealt"
+        self._ending = ""
+        self._table: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -75,9 +76,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         """Deal a round and play to the learner's first decision; the same seed, the same round."""
         super().reset(seed=seed)
         self.games.start(np.uint64(self.np_random.integers(2**64, dtype=np.uint64)))
-        self._running = True
-        if self.render_mode == "human":
-            self.render()
+        self._running, self._table = True, self.games.rows
+        self._show()
         return self.games.look()[0], self._info()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -91,40 +91,41 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
                 raise ValueError(games.illegal(0, operator.index(action)))
             self._running = False
             self._ending = f"the round is over, an illegal action: {self.penalty:g}"
+            self._show()
             return games.look()[0], self.penalty, True, False, self._info(illegal=True)
         games.step(games.everywhere, chosen)
-        end = End(games.ends[0])
+        end, reward = int(games.ends[0]), float(games.rewards[0])
         if end == End.RUNNING:
-            if self.render_mode == "human":
-                self.render()
+            self._show()
             return games.look()[0], 0.0, False, False, self._info()
-        self._running = False
-        self._ending = f"the round is over ({end.name.lower()}), it paid {games.rewards[0]:g}"
-        info = self._info(end=end.name.lower())
+        self._running, self._table = False, games.final_rows
+        self._ending = f"the round is over ({END_NAMES[end]}), it paid {reward:g}"
+        self._show()
         truncated = end == End.TRUNCATED
-        return (
-            games.final(games.everywhere)[0],
-            float(games.rewards[0]),
-            not truncated,
-            truncated,
-            info,
-        )
+        info = self._info(end=END_NAMES[end])
+        return games.final(games.everywhere)[0], reward, not truncated, truncated, info
 
     def action_masks(self) -> np.ndarray:
         """The legal actions: int8, shape ``(n_actions,)``; zeros when the round is over."""
         return np.asarray(self.games.masks[0] * np.int8(self._running))
 
     def render(self) -> str | None:
-        """The table as text, all hands open; after the end, how the round ended."""
+        """The table as text, all hands open; after the end with how the round ended."""
         if self.render_mode is None:
             return None
-        text = render_text(snapshot(self.games.rules, self.games.rows[0]))
-        learner = int(self.games.books["learner"][0])
-        text = f"you are player_{learner}\n{text}" if self._running else self._ending
+        if self._table is None:
+            raise RuntimeError("there is no round yet; call reset() first")
+        seat = self.games.books["learner"][0]
+        caption = f"you are player_{seat}" if self._running else self._ending
+        text = f"{caption}\n{render_text(snapshot(self.games.rules, self._table[0]))}"
         if self.render_mode == "ansi":
             return text
         print(text)
         return None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _info(self, **more: Any) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), **more}

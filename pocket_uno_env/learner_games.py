@@ -7,6 +7,7 @@ its library and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -15,7 +16,7 @@ from .actions import catalogue
 from .agents import Agent, load
 from .agents.protocol import illegal_action
 from .batch import first_illegal, mask_rows
-from .canonical import color_tables, plain_actions, to_view, view_actions
+from .canonical import color_tables, plain_actions, view_actions
 from .learner import (
     continue_learners,
     look_learners,
@@ -67,6 +68,8 @@ class LearnerGames:
         The learner's legal actions, as of the last `look`.
     orders : int64, shape ``(num_games, colors)``
         The colour in each place of the view, as of the last `look`.
+    final_rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
+        Where a round has ended, the game as it was then.
     rewards : float64, shape ``(num_games,)``
     ends : uint8, shape ``(num_games,)``
         `End.RUNNING`, or why the round that the last step ended has ended.
@@ -119,10 +122,11 @@ class LearnerGames:
         canonical = view == "canonical"
         self._tables = color_tables(self.rules, self.num_players) if canonical else None
         self.orders = np.tile(np.arange(self.rules.colors), (num_games, 1))
-        low, high, dtype = (0, COMPACT_SCALE, np.uint8) if compact else (0.0, 1.0, np.float32)
-        self.observation_space = spaces.Box(low, high, (self.observation_size,), dtype)
+        self._dtype = np.uint8 if compact else np.float32
+        one = COMPACT_SCALE if compact else 1
+        self.observation_space = spaces.Box(0, one, (self.observation_size,), self._dtype)
         self.action_space = spaces.Discrete(self.n_actions)
-        self._finals = np.zeros((num_games, self.observation_size), dtype)
+        self.final_rows = new_rows(num_games)
         self.everywhere = np.arange(num_games)
         self._waiting = np.zeros(num_games, np.int64)
 
@@ -165,19 +169,27 @@ class LearnerGames:
 
     def look(self) -> np.ndarray:
         """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
-        observations = np.empty_like(self._finals)
-        look_learners(
-            self.rules.table, self.rows, self._tables, observations, self.masks, self.orders
-        )
-        return observations
+        seats = self.books["learner"]
+        return self._look(self.rows, seats, self.everywhere, self.masks, self.orders)
 
     def final(self, index: np.ndarray) -> np.ndarray:
         """What the learner knew at the end of the rounds that the last step ended in `index`."""
-        observations = np.asarray(self._finals[index])
-        if self._tables is not None:
-            orders = np.zeros((len(index), self.rules.colors), np.int64)
-            no_masks = np.zeros((len(index), self.n_actions), np.int8)
-            to_view(self._tables, observations, no_masks, orders)
+        masks = np.empty((len(index), self.n_actions), np.int8)
+        orders = np.empty((len(index), self.rules.colors), np.int64)
+        return self._look(self.final_rows, self.books["last_learner"], index, masks, orders)
+
+    def _look(
+        self,
+        rows: np.ndarray,
+        seats: np.ndarray,
+        index: np.ndarray,
+        masks: np.ndarray,
+        orders: np.ndarray,
+    ) -> np.ndarray:
+        observations = np.empty((len(index), self.observation_size), self._dtype)
+        look_learners(
+            self.rules.table, rows, seats, index, self._tables, observations, masks, orders
+        )
         return observations
 
     def ask(self, agent: Agent) -> np.ndarray:
@@ -222,8 +234,8 @@ class LearnerGames:
             f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
 
-    def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray]:
-        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self._finals
+    def _settings(self) -> tuple[np.ndarray, int, int, Any]:
+        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self.final_rows
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""

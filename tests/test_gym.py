@@ -149,12 +149,6 @@ def test_bad_arguments(make: Any, kwargs: dict[str, Any], word: str) -> None:
         make(**kwargs)
 
 
-def test_render_shows_the_table() -> None:
-    env = PocketUnoEnv(render_mode="ansi")
-    env.reset(seed=1)
-    assert "draw pile" in str(env.render())
-
-
 def test_actions_that_are_no_numbers_or_too_large() -> None:
     env = PocketUnoEnv()
     env.reset(seed=1)
@@ -172,11 +166,23 @@ def test_actions_that_are_no_numbers_or_too_large() -> None:
     assert rewards[0] == -1
 
 
-def test_render_after_the_end_says_how_it_ended() -> None:
-    env = PocketUnoEnv(render_mode="ansi")
+@pytest.mark.parametrize("mode", ["ansi", "human"])
+def test_render_shows_the_table_also_after_the_end(mode: str, capsys: Any) -> None:
+    env = PocketUnoEnv(render_mode=mode)
+
+    def shown() -> str:
+        return str(env.render() if mode == "ansi" else capsys.readouterr().out)
+
+    with pytest.raises(RuntimeError, match="reset"):
+        env.render()
     _, info = env.reset(seed=1)
-    assert "you are player_" in str(env.render())
+    assert "you are player_" in (text := shown()) and "draw pile" in text
     terminated, rng = False, np.random.default_rng(0)
     while not terminated:
+        assert not info.get("end")
         *_, terminated, _, info = env.step(choose(info["action_mask"], rng))
-    assert "the round is over (out)" in str(env.render())
+        text = shown()
+    assert "the round is over (out)" in text and "is out and scores" in text
+    _, info = env.reset(seed=1)
+    env.step(int(np.flatnonzero(info["action_mask"] == 0)[0]))
+    assert "illegal action: -1" in (text := shown()) and "draw pile" in text
