@@ -99,9 +99,7 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i)
 
 
 @kernel
-def start_learners(
-    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_rows
-):
+def start_learners(rules, rows, books, num_players, seed, pool, max_cycles, reward, final_rows):
     """Start every game and play on; `continue_learners` has the parameters.
 
     Game ``i`` is seeded by ``(seed, i)``, seed uint64.
@@ -118,9 +116,7 @@ def start_learners(
 
 
 @kernel
-def continue_learners(
-    rules, rows, books, index, actions, pool, max_cycles, reward, final_rows
-):
+def continue_learners(rules, rows, books, index, actions, pool, max_cycles, reward, final_rows):
     """Take the awaited action in some games and play on, until somebody else has to act.
 
     Parameters

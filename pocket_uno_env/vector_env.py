@@ -13,6 +13,7 @@ from .agents import Agent
 from .gym_env import ILLEGAL
 from .learner_games import LearnerGames
 from .rules import Rules
+from .snapshot import END_NAMES
 from .state import End
 
 
@@ -22,8 +23,8 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     Notes
     -----
     A round that ends is followed by the next in the same step (`AutoresetMode.SAME_STEP`):
-    ``infos["final_obs"]`` float32 ``(num_envs, size)`` holds the last observations where
-    ``infos["_final_obs"]`` is True. ``infos["action_mask"]`` and ``action_masks()``: int8
+    ``infos["final_obs"]`` float32 ``(num_envs, size)`` and ``infos["final_info"]`` hold what the
+    single environment returned last, where ``infos["_final_obs"]`` is True. ``infos["action_mask"]`` and ``action_masks()``: int8
     ``(num_envs, n_actions)``, for the observations that are returned. What is returned is the
     caller's.
     """
@@ -94,8 +95,7 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if given_up is not None:
             games.redeal(wrong)
             rewards[wrong], terminations[wrong] = self.penalty, True
-        observations = games.look()
-        infos = self._infos()
+        observations, infos = games.look(), self._infos()
         over = terminations | truncations
         if over.any():
             final = np.zeros_like(observations)
@@ -103,6 +103,7 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             if given_up is not None:
                 final[wrong] = given_up
             infos |= {"final_obs": final, "_final_obs": over}
+            infos |= {"final_info": _final_info(ends, ~legal), "_final_info": over}
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
@@ -111,3 +112,10 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), "_action_mask": np.ones(self.num_envs, bool)}
+
+
+def _final_info(ends: np.ndarray, illegal: np.ndarray) -> dict[str, np.ndarray]:
+    """The infos of the rounds that ended, as Gymnasium's own vector environments stack them."""
+    names = np.array([END_NAMES[end] for end in End], object)
+    found = {"end": names[ends], "_end": ends != End.RUNNING}
+    return found | ({"illegal": illegal, "_illegal": illegal} if illegal.any() else {})

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from pocket_uno_env.agents import ObservationAgent
@@ -51,6 +52,7 @@ def test_a_vector_of_one_plays_what_the_single_env_plays(kwargs: dict[str, Any])
             observations, rewards, ends, cuts, infos = vector.step(np.array([action]))
             assert (reward, terminated, truncated) == (rewards[0], ends[0], cuts[0])
         assert infos["_final_obs"][0] and (infos["final_obs"][0] == observation).all()
+        assert infos["_final_info"][0] and infos["final_info"]["end"][0] == info["end"]
         assert not env.action_masks().any() and vector.unwrapped.action_masks().any()
 
 
@@ -67,6 +69,22 @@ def test_games_do_not_depend_on_how_many_there_are() -> None:
             seen[-1].append((observations[:3].copy(), rewards[:3].copy()))
     for one, other in zip(*seen, strict=True):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+def test_gymnasiums_own_vector_environment_says_as_much() -> None:
+    usual = SyncVectorEnv([PocketUnoEnv] * 64, autoreset_mode=AutoresetMode.SAME_STEP)
+    vector = gymnasium.make_vec(GYM_ID, num_envs=64)
+    assert vector.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    assert vector.observation_space == usual.observation_space
+    assert vector.action_space == usual.action_space
+    said = []
+    for env in (usual, vector):
+        observations, infos = env.reset(seed=4)
+        while "final_obs" not in infos:
+            *told, infos = env.step(infos["action_mask"].argmax(axis=1))
+        told = [array.dtype for array in (observations, *told)]
+        said.append((told, set(infos), set(infos["final_info"]) - {"action_mask", "_action_mask"}))
+    assert said[0] == said[1]
 
 
 def test_rewards_come_at_the_end_and_both_ways() -> None:
@@ -107,6 +125,8 @@ def test_an_illegal_action_ends_the_episode_or_raises() -> None:
     after, rewards, terminations, _, infos = vector.step(actions)
     assert rewards[2] == -7 and terminations[2] and infos["_final_obs"][2]
     assert (infos["final_obs"][2] == observations[2]).all()
+    assert infos["final_info"]["illegal"].tolist() == [False, False, True, False]
+    assert not infos["final_info"]["_end"].any()
     assert infos["action_mask"][2].any() and (after[2] != observations[2]).any()
     with pytest.raises(ValueError, match="game 1"):
         strict_vector = PocketUnoVectorEnv(4, illegal="raise")
