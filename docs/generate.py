@@ -4,7 +4,8 @@
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew.
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew. The speed comes
+from benchmarks/results.json; `make bench` measures it anew.
 """
 
 from __future__ import annotations
@@ -62,6 +63,27 @@ def _matrix(path: Path) -> str:
     return "\n".join([title, "", *rows])
 
 
+def speed() -> str:
+    """What `make bench` found last: the promised figures, and where they were measured."""
+    found = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    rows = [
+        f"Measured on {found['date']} ({found['machine']}), medians of {found['repeats']} repeats, "
+        "quartiles in brackets:",
+        "",
+        "| | measured | wanted |",
+        "|---|---:|---:|",
+    ]
+    for target in found["targets"]:
+        median, low, high = target["figure"]
+        unit = target["unit"].replace("x", "×")
+        wanted = "at most" if "at most" in target else "at least"
+        rows.append(
+            f"| {target['about']} | {median:.3g} {unit} [{low:.3g}, {high:.3g}] | "
+            f"{wanted} {target[wanted]:g} |"
+        )
+    return "\n".join(rows)
+
+
 def _short(name: str) -> str:
     """A trained run is named by its folder."""
     return name.rstrip("/").split("/")[-1]
@@ -74,7 +96,7 @@ def _cell(rate: dict[str, Any] | None) -> str:
     return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
 
 
-PARTS = {"observation": observation, "agents": agents, "results": results}
+PARTS = {"observation": observation, "agents": agents, "results": results, "speed": speed}
 
 
 def generated(text: str) -> str:

@@ -24,9 +24,9 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     -----
     A round that ends is followed by the next in the same step (`AutoresetMode.SAME_STEP`):
     ``infos["final_obs"]`` float32 ``(num_envs, size)`` and ``infos["final_info"]`` hold what the
-    single environment returned last, where ``infos["_final_obs"]`` is True. ``infos["action_mask"]`` and ``action_masks()``: int8
-    ``(num_envs, n_actions)``, for the observations that are returned. What is returned is the
-    caller's.
+    single environment returns last, where ``infos["_final_obs"]`` is True.
+    ``infos["action_mask"]`` and ``action_masks()``: int8 ``(num_envs, n_actions)``, for the
+    observations that are returned. What is returned is the caller's.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012 - Gymnasium's
