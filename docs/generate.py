@@ -4,7 +4,7 @@
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew. The speed comes
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew. Speed comes
 from benchmarks/results.json; `make bench` measures it anew.
 """
 
@@ -75,10 +75,9 @@ def speed() -> str:
     ]
     for target in found["targets"]:
         median, low, high = target["figure"]
-        unit = target["unit"].replace("x", "×")
         wanted = "at most" if "at most" in target else "at least"
         rows.append(
-            f"| {target['about']} | {median:.3g} {unit} [{low:.3g}, {high:.3g}] | "
+            f"| {target['about']} | {median:.3g} {target['unit']} [{low:.3g}, {high:.3g}] | "
             f"{wanted} {target[wanted]:g} |"
         )
     return "\n".join(rows)
