@@ -85,15 +85,15 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         if not self._running:
             raise RuntimeError("the round is over or has not begun; call reset() first")
         games = self.games
-        chosen = games.as_actions([operator.index(action)])
-        if not games.legal(chosen)[0]:
+        chosen = operator.index(action)
+        if not (0 <= chosen < games.n_actions and games.masks[0, chosen]):
             if self.illegal == "raise":
-                raise ValueError(games.illegal(0, operator.index(action)))
+                raise ValueError(games.illegal(0, chosen))
             self._running = False
             self._ending = f"the round is over, an illegal action: {self.penalty:g}"
             self._show()
             return games.look()[0], self.penalty, True, False, self._info(illegal=True)
-        games.step(games.everywhere, chosen)
+        games.step(games.everywhere, np.array([chosen]))
         end, reward = int(games.ends[0]), float(games.rewards[0])
         if end == End.RUNNING:
             self._show()

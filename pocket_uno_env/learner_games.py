@@ -94,6 +94,7 @@ class LearnerGames:
         compact: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
+        self._table = self.rules.table
         self.num_players = self.rules.check_players(num_players)
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
@@ -143,7 +144,7 @@ class LearnerGames:
     def start(self, seed: np.uint64) -> None:
         """Deal a new game everywhere and play to the learner's first decision."""
         start_learners(
-            self.rules.table, self.rows, self.books, self.num_players, seed, *self._settings()
+            self._table, self.rows, self.books, self.num_players, seed, *self._settings()
         )
         self._ask_opponents()
 
@@ -157,14 +158,12 @@ class LearnerGames:
         if self._tables is not None:
             viewed, actions = actions, np.empty_like(actions)
             plain_actions(self._tables, self.orders[index], viewed, actions)
-        continue_learners(
-            self.rules.table, self.rows, self.books, index, actions, *self._settings()
-        )
+        continue_learners(self._table, self.rows, self.books, index, actions, *self._settings())
         self._ask_opponents()
 
     def redeal(self, index: np.ndarray) -> None:
         """Give the games of `index` up and deal the next ones in their place."""
-        redeal_learners(self.rules.table, self.rows, self.books, index, *self._settings())
+        redeal_learners(self._table, self.rows, self.books, index, *self._settings())
         self._ask_opponents()
 
     def look(self) -> np.ndarray:
@@ -187,9 +186,7 @@ class LearnerGames:
         orders: np.ndarray,
     ) -> np.ndarray:
         observations = np.empty((len(index), self.observation_size), self._dtype)
-        look_learners(
-            self.rules.table, rows, seats, index, self._tables, observations, masks, orders
-        )
+        look_learners(self._table, rows, seats, index, self._tables, observations, masks, orders)
         return observations
 
     def ask(self, agent: Agent) -> np.ndarray:
@@ -227,7 +224,7 @@ class LearnerGames:
         mask = np.zeros((1, self.n_actions), np.int8)
         if self._tables is not None:
             plain_actions(self._tables, self.orders[game : game + 1], number.copy(), number)
-        mask_rows(self.rules.table, self.rows, np.array([game]), mask)
+        mask_rows(self._table, self.rows, np.array([game]), mask)
         name = f" ({names.name(int(number[0]))!r})" if known else ""
         return (
             f"action {action}{name} is not legal in game {game}, phase "
@@ -248,8 +245,8 @@ class LearnerGames:
                 asking = True
                 index = self._waiting[:count].copy()
                 actions = agent.act_rows(self.rules, self.rows, index)
-                if (j := first_illegal(self.rules.table, self.rows, index, actions)) >= 0:
+                if (j := first_illegal(self._table, self.rows, index, actions)) >= 0:
                     raise illegal_action(agent, self.rules, self.rows, index[j], actions[j])
                 continue_learners(
-                    self.rules.table, self.rows, self.books, index, actions, *self._settings()
+                    self._table, self.rows, self.books, index, actions, *self._settings()
                 )

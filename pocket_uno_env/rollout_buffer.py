@@ -17,6 +17,8 @@ class RolloutBuffer(MaskableRolloutBuffer):
     gathered from where the decisions were written.
     """
 
+    action_masks: np.ndarray
+
     def reset(self) -> None:
         """Begin a new rollout in the memory of the last one."""
         if not hasattr(self, "action_masks"):
