@@ -18,6 +18,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -155,6 +156,42 @@ def run(repeats: int, seconds: float) -> list[Repeat]:
     return found
 
 
+STARTUP = """
+import time
+began = time.process_time()
+import pocket_uno_env
+imported = time.process_time()
+from pocket_uno_env import pocket_uno_v0
+env = pocket_uno_v0.env()
+made = time.process_time()
+env.reset(seed=1)
+print(imported - began, time.process_time() - made)
+"""
+
+
+def startup() -> dict[str, float]:
+    """CPU seconds to import the package, and of a first reset, compiled before or not."""
+
+    def measure(**environment: str) -> list[float]:
+        out = subprocess.run(
+            [sys.executable, "-c", STARTUP],
+            env={**os.environ, "PYTHONPATH": str(HERE.parent), **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [float(word) for word in out.stdout.split()]
+
+    with tempfile.TemporaryDirectory() as folder:
+        cold = measure(NUMBA_CACHE_DIR=folder)[1]
+    imports, warm = zip(*(measure() for _ in range(5)), strict=True)
+    return {
+        "import": round(statistics.median(imports), 2),
+        "first reset": round(statistics.median(warm), 2),
+        "first reset ever": round(cold, 1),
+    }
+
+
 def middle(values: list[float]) -> list[float]:
     """The median and the quartiles around it."""
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -192,6 +229,7 @@ def report(repeats: list[Repeat], seconds: float) -> dict[str, Any]:
             }
             for target in TARGETS
         ],
+        "startup": startup(),
         "measures": measures,
     }
 
@@ -250,6 +288,8 @@ def show(found: dict[str, Any]) -> None:
         median, low, high = measure["ratio"]
         speed = measure["decisions_per_second"][0]
         print(f"{name:<32} {speed:>12,.0f} {median:>9.3g} {low:>7.3g} {high:>7.3g}")
+    for name, seconds in found["startup"].items():
+        print(f"{name:<32} {seconds:>10g} s")
     print(f"\n{'target':<44} {'wanted':>11} {'found':>12}")
     for target in found["targets"]:
         word = "at most" if "at most" in target else "at least"

@@ -100,6 +100,8 @@ def measures() -> str:
             f"| {name} | {measure['decisions_per_second'][0]:,.0f} | {median:.3g} | "
             f"{low:.3g} - {high:.3g} | {f'{rounds:,.0f}' if rounds else ''} |"
         )
+    rows += ["", "| CPU seconds | |", "|---|---:|"]
+    rows += [f"| {name} | {seconds:g} |" for name, seconds in found["startup"].items()]
     return "\n".join(rows)
 
 

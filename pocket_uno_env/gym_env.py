@@ -24,7 +24,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     Parameters
     ----------
-    rules, num_players, opponents, reward, max_cycles
+    rules, num_players, opponents, reward, max_cycles, view, compact
         As for `learner_games.LearnerGames`.
     illegal : {"end", "raise"}
         What an illegal action does: ends the episode with the reward `penalty`, or raises
@@ -35,9 +35,10 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     Notes
     -----
-    Observation: float32 in [0, 1], `pocket_uno_env.describe` has the layout. Action: the ids of
-    the rules' action names. ``action_masks()`` and ``info["action_mask"]``: int8, 1 for legal.
-    Reward: what the round pays the learner, at its end. A capped round is truncated.
+    Observation: float32 in [0, 1], or uint8 if compact; `pocket_uno_env.describe` has the layout.
+    Action: the ids of the rules' action names. ``action_masks()`` and ``info["action_mask"]``:
+    int8, 1 for legal. Reward: what the round pays the learner, at its end. A capped round is
+    truncated.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 1}  # noqa: RUF012 - Gymnasium's
@@ -49,6 +50,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         opponents: Sequence[str | Agent] = ("greedy",),
         reward: str = "win",
         max_cycles: int = 20_000,
+        view: str = "plain",
+        compact: bool = False,
         illegal: str = "end",
         penalty: float = -1.0,
         render_mode: str | None = None,
@@ -60,7 +63,9 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
                 f"render_mode is {render_mode!r}; expected None or one of "
                 f"{self.metadata['render_modes']}"
             )
-        self.games = LearnerGames(1, rules, num_players, opponents, reward, max_cycles)
+        self.games = LearnerGames(
+            1, rules, num_players, opponents, reward, max_cycles, view, compact
+        )
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = render_mode

@@ -39,6 +39,8 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         opponents: Sequence[str | Agent] = ("greedy",),
         reward: str = "win",
         max_cycles: int = 20_000,
+        view: str = "plain",
+        compact: bool = False,
         illegal: str = "end",
         penalty: float = -1.0,
         render_mode: None = None,
@@ -47,7 +49,9 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise ValueError(f"illegal is {illegal!r}; expected one of {list(ILLEGAL)}")
         if render_mode is not None:
             raise ValueError(f"render_mode is {render_mode!r}; a vector of games is not rendered")
-        self.games = LearnerGames(num_envs, rules, num_players, opponents, reward, max_cycles)
+        self.games = LearnerGames(
+            num_envs, rules, num_players, opponents, reward, max_cycles, view, compact
+        )
         self.num_envs = num_envs
         self.illegal = illegal
         self.penalty = float(penalty)

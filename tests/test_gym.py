@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -9,10 +10,14 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 from pocket_uno_env.agents import ObservationAgent
 from pocket_uno_env.gym_env import PocketUnoEnv
+from pocket_uno_env.observation import COMPACT_SCALE
 from pocket_uno_env.registration import GYM_ID
 from pocket_uno_env.vector_env import PocketUnoVectorEnv
 
@@ -20,6 +25,7 @@ GAMES = [
     {},
     {"num_players": 5, "opponents": ["greedy", "random"], "reward": "points"},
     {"rules": "classic", "num_players": 4},
+    {"view": "canonical", "compact": True},
 ]
 
 
@@ -69,6 +75,34 @@ def test_games_do_not_depend_on_how_many_there_are() -> None:
             seen[-1].append((observations[:3].copy(), rewards[:3].copy()))
     for one, other in zip(*seen, strict=True):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+def test_compact_observations_are_the_float_ones_scaled(view: str) -> None:
+    exact, compact = (PocketUnoVectorEnv(8, view=view, compact=c) for c in (False, True))
+    (seen, infos), (small, other) = exact.reset(seed=1), compact.reset(seed=1)
+    ends = 0
+    while ends < 5:
+        assert small.dtype == np.uint8 and compact.single_observation_space.contains(small[0])
+        assert (small == np.floor(seen * np.float32(COMPACT_SCALE) + 0.5)).all()
+        assert (infos["action_mask"] == other["action_mask"]).all()
+        actions = infos["action_mask"].argmax(axis=1)
+        seen, *_, infos = exact.step(actions)
+        small, *_, other = compact.step(actions)
+        ends += "final_obs" in infos
+    over = infos["_final_obs"]
+    assert (other["final_obs"][over] == np.floor(infos["final_obs"][over] * 240 + 0.5)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [DummyVecEnv, SubprocVecEnv])
+def test_maskable_ppo_gets_the_masks_of_every_game(kind: Any) -> None:
+    env = kind([partial(PocketUnoEnv, illegal="raise")] * 2)
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0)
+    model.learn(256)  # an illegal action would raise
+    masks = get_action_masks(env)
+    assert masks.shape == (2, 123) and masks.any(axis=1).all()
+    env.close()
 
 
 def test_gymnasiums_own_vector_environment_says_as_much() -> None:
