@@ -265,14 +265,18 @@ def plot(found: dict[str, Any], path: Path) -> None:
     measures = sorted(found["measures"].items(), key=lambda item: item[1]["ratio"][0])
     names = [name for name, _ in measures]
     middles, lows, highs = zip(*(measure["ratio"] for _, measure in measures), strict=True)
-    errors = [
-        [m - low for m, low in zip(middles, lows, strict=True)],
-        [high - m for m, high in zip(middles, highs, strict=True)],
-    ]
-    peers = ["#bb5566" if name in PEERS else "#4477aa" for name in names]
+    kinds = {"this project": "#4477aa", "bounds: no game in it": "#bbbbbb", "others": "#bb5566"}
+    ours, bounds, others = kinds.values()
+    colors = [others if n in PEERS else bounds if "without a game" in n else ours for n in names]
     figure, axes = plt.subplots(figsize=(8, 0.3 * len(names) + 1))
-    bars = axes.barh(names, middles, xerr=errors, color=peers, error_kw={"lw": 1})
-    axes.bar_label(bars, [f"{ratio:.3g}" for ratio in middles], padding=6, fontsize=9)
+    axes.barh(names, [m - 1 for m in middles], left=1, color=colors)
+    axes.hlines(names, lows, highs, color="black", linewidth=1)
+    for name, median, low, high in zip(names, middles, lows, highs, strict=True):
+        side, place = ("left", high * 1.1) if median >= 1 else ("right", low / 1.1)
+        axes.text(place, name, f"{median:.3g}", ha=side, va="center", fontsize=9)
+    for about, color in kinds.items():
+        axes.bar(0, 0, color=color, label=about)
+    axes.legend(frameon=False, loc="lower right")
     axes.set_xscale("log")
     axes.set_xlabel("decisions per CPU second, times RLCard's UNO in the same run")
     axes.margins(x=0.15, y=0.02)
