@@ -1,10 +1,11 @@
-"""Write the generated parts of README.md from the code and from measured results.
+"""Write the generated parts of README.md and docs/ from the code and from measured results.
 
     python docs/generate.py            rewrite them (`make docs`)
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew.
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew. Speed comes
+from benchmarks/results.json; `make bench` measures it anew.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pocket_uno_env.agents.registry import usage
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+SPEED = ROOT / "docs" / "speed.md"
 RESULTS = ROOT / "docs" / "results"
 
 
@@ -62,6 +64,47 @@ def _matrix(path: Path) -> str:
     return "\n".join([title, "", *rows])
 
 
+def speed() -> str:
+    """What `make bench` found last: the promised figures, and where they were measured."""
+    found = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    rows = [
+        f"Measured on {found['date']} ({found['machine']}), medians of {found['repeats']} repeats, "
+        "quartiles in brackets:",
+        "",
+        "| | measured | wanted |",
+        "|---|---:|---:|",
+    ]
+    for target in found["targets"]:
+        median, low, high = target["figure"]
+        wanted = "at most" if "at most" in target else "at least"
+        rows.append(
+            f"| {target['about']} | {median:.3g} {target['unit']} [{low:.3g}, {high:.3g}] | "
+            f"{wanted} {target[wanted]:g} |"
+        )
+    return "\n".join(rows)
+
+
+def measures() -> str:
+    """Everything that `make bench` found last."""
+    found = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    rows = [
+        f"{found['date']}, {found['machine']}, medians of {found['repeats']} repeats.",
+        "",
+        "| | decisions/s | x RLCard | quartiles | rounds/s |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, measure in found["measures"].items():
+        median, low, high = measure["ratio"]
+        rounds = measure.get("rounds_per_second", [0])[0]
+        rows.append(
+            f"| {name} | {measure['decisions_per_second'][0]:,.0f} | {median:.3g} | "
+            f"{low:.3g} - {high:.3g} | {f'{rounds:,.0f}' if rounds else ''} |"
+        )
+    rows += ["", "| CPU seconds | |", "|---|---:|"]
+    rows += [f"| {name} | {seconds:g} |" for name, seconds in found["startup"].items()]
+    return "\n".join(rows)
+
+
 def _short(name: str) -> str:
     """A trained run is named by its folder."""
     return name.rstrip("/").split("/")[-1]
@@ -74,32 +117,39 @@ def _cell(rate: dict[str, Any] | None) -> str:
     return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
 
 
-PARTS = {"observation": observation, "agents": agents, "results": results}
+PARTS = {
+    README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
+    SPEED: {"measures": measures},
+}
 
 
-def generated(text: str) -> str:
-    """`text` with all its generated parts made anew."""
-    for name, make in PARTS.items():
+def generated(page: Path) -> str:
+    """The text of a page with all its generated parts made anew."""
+    text = page.read_text("utf-8")
+    for name, make in PARTS[page].items():
         pattern = rf"(<!-- generated:{name} -->\n).*?(<!-- /generated -->)"
         made = make()
         text, count = re.subn(
             pattern, lambda m, made=made: f"{m[1]}{made}\n{m[2]}", text, flags=re.DOTALL
         )
         if count != 1:
-            raise ValueError(f"README.md should have one part {name!r}, it has {count}")
+            raise ValueError(f"{page.name} should have one part {name!r}, it has {count}")
     return text
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrite README.md, or with ``--check`` return 1 if it is out of date."""
-    text = README.read_text("utf-8")
-    made = generated(text)
-    if "--check" in arguments:
-        if made != text:
-            print("README.md is out of date; run `make docs`", file=sys.stderr)
-        return int(made != text)
-    README.write_text(made, "utf-8")
-    return 0
+    """Rewrite the pages, or with ``--check`` return 1 if one is out of date."""
+    stale = 0
+    for page in PARTS:
+        made = generated(page)
+        if made == page.read_text("utf-8"):
+            continue
+        if "--check" in arguments:
+            print(f"{page.name} is out of date; run `make docs`", file=sys.stderr)
+            stale = 1
+        else:
+            page.write_text(made, "utf-8")
+    return stale
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from . import runs
 from .agents import Agent
 from .agents.policy import PolicyAgent
+from .rollout_buffer import RolloutBuffer
 from .sb3_env import LearnerVecEnv
 
 _ILLEGAL = -1e8
@@ -374,6 +375,7 @@ def make_model(
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
             "bfloat16": bfloat16,
         },
+        rollout_buffer_class=RolloutBuffer,
         seed=seed,
         device="cpu",
         stats_window_size=2000,
