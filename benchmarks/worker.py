@@ -108,8 +108,7 @@ def batch(
         while True:
             rounds = 0
             for _ in range(10):
-                games.act(Policy[policy.upper()], actions)
-                games.step(actions, mask, seen, ends=ends)
+                games.play(Policy[policy.upper()], actions, mask, seen, ends=ends)
                 rounds += int(np.count_nonzero(ends))
             yield {"decisions": 10 * num_games, "rounds": rounds}
 

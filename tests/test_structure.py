@@ -122,7 +122,7 @@ def test_compiled_code_follows_an_edit_in_another_file(tmp_path: Path) -> None:
     constant, probe = copy / "cards.py", copy / "bits.py"
     plain = constant.read_text()
     probe.write_text(
-        probe.read_text() + "\n\nfrom .cards import PROBE\n\n\n"
+        probe.read_text() + "\n\nfrom .cards import PROBE\nfrom .kernel import kernel\n\n\n"
         "@kernel\ndef probe():\n    return PROBE\n"
     )
     code = start + "from pocket_uno_env.bits import probe; print(probe())"
