@@ -10,11 +10,12 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results weights ladder ablation soak bench clean
+.PHONY: help setup train test lint types format docs results weights ladder ablation soak bench \
+	bench-check clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
-	do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
+	do printf '  make %-11s %s\n' "$$name" "$$text"; done
 	@echo "Extra arguments: make train ARGS='--steps 2000000 --seed 1', make test ARGS='-k deal'"
 
 setup: $(STAMP) ## Build .venv with the train and dev extras, at the versions of constraints.txt
@@ -99,8 +100,14 @@ soak: $(STAMP) ## The long tests, for the night
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-bench: $(STAMP) .venv-rlcard/.installed .venv-openspiel/.installed .venv-pettingzoo/.installed ## Measure throughput, as ratios to RLCard's
+PEERS := .venv-rlcard/.installed .venv-openspiel/.installed .venv-pettingzoo/.installed
+
+bench: $(STAMP) $(PEERS) ## Measure throughput as ratios to RLCard's, for README.md (minutes)
 	$(BIN)/python benchmarks/bench.py $(ARGS)
+	$(BIN)/python docs/generate.py
+
+bench-check: $(STAMP) $(PEERS) ## Measure and hold the ratios against those of README.md
+	$(BIN)/python benchmarks/bench.py --check $(ARGS)
 
 clean: ## Remove .venv, caches and build output; runs/ stays
 	rm -rf $(VENV) .venv-rlcard .venv-openspiel .venv-pettingzoo build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,6 +1,8 @@
 """One measure of this project, repeated on demand. For bench.py.
 
 python worker.py NAME       then a number of seconds on each line of standard input
+
+All seconds are of this process's CPU time: what else runs on the machine does not count.
 """
 
 from __future__ import annotations
@@ -8,29 +10,35 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-Counts = tuple[int, int]
-"""Decisions and rounds."""
+Counts = dict[str, float]
+"""``decisions`` and ``rounds``; some measures add seconds spent in a part of their work."""
+Measure = Callable[[], Iterator[Counts]]
+
+
+# PettingZoo's loop: last, a random legal action, step.
 
 
 def aec(env: Any) -> Iterator[Counts]:
-    """PettingZoo's loop: last, a random legal action, step."""
+    """The loop over any AEC environment whose observation holds its mask."""
     generator = np.random.default_rng(0)
     env.reset(seed=0)
     while True:
+        rounds = 0
         for _ in range(200):
             observation, _, terminated, truncated, _ = env.last()
             if terminated or truncated:
                 env.reset()
-                yield 0, 1
+                rounds += 1
                 continue
-            legal = np.flatnonzero(observation["action_mask"])
+            legal = observation["action_mask"].nonzero()[0]
             env.step(legal[int(generator.random() * len(legal))])
-        yield 200, 0
+        yield {"decisions": 200 - rounds, "rounds": rounds}
 
 
 def aec_raw() -> Iterator[Counts]:
@@ -47,10 +55,46 @@ def aec_wrapped() -> Iterator[Counts]:
     return aec(pocket_uno_v0.env())
 
 
+def aec_bound() -> Iterator[Counts]:
+    """What the loop makes of an environment without a game: one compiled call, two copies."""
+    from numba import njit
+    from pettingzoo import AECEnv
+
+    @njit
+    def nothing(table: Any, rows: Any, action: Any, observation: Any, mask: Any) -> Any:
+        return 0
+
+    class Empty(AECEnv):  # type: ignore[misc]
+        possible_agents = ("player_0", "player_1")
+        seen, mask = np.zeros(338, np.float32), np.ones(123, np.int8)
+        table, rows = np.zeros(800, np.uint8), np.zeros(800, np.uint8)
+
+        def reset(self, seed: Any = None, options: Any = None) -> None:
+            self.agents = list(self.possible_agents)
+            self.agent_selection = self.agents[0]
+            self.rewards = dict.fromkeys(self.agents, 0.0)
+            self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+            self.terminations = dict.fromkeys(self.agents, False)
+            self.truncations = dict.fromkeys(self.agents, False)
+            self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+
+        def observe(self, agent: Any) -> Any:
+            return {"observation": self.seen.copy(), "action_mask": self.mask.copy()}
+
+        def step(self, action: Any) -> None:
+            nothing(self.table, self.rows, action, self.seen, self.mask)
+            self.agent_selection = self.agents[self.agent_selection == self.agents[0]]
+
+    return aec(Empty())
+
+
+# The batch.
+
+
 def batch(
-    policy: str, masks: bool, dtype: Any, num_players: int = 2, num_games: int = 4096
-) -> Callable[[], Iterator[Counts]]:
-    """The batch, both seats played by a scripted policy, with the outputs that are asked for."""
+    policy: str, dtype: Any, *, masks: bool = True, num_players: int = 2, num_games: int = 4096
+) -> Measure:
+    """The batch, all seats played by a scripted policy, with the outputs that are asked for."""
 
     def run() -> Iterator[Counts]:
         from pocket_uno_env.batch import Batch
@@ -62,10 +106,11 @@ def batch(
         actions, ends = np.zeros(num_games, np.int64), np.zeros(num_games, np.uint8)
         games.reset(1, mask, seen)
         while True:
+            rounds = 0
             for _ in range(10):
-                games.act(Policy[policy.upper()], actions)
-                games.step(actions, mask, seen, ends=ends)
-            yield 10 * num_games, 10 * int((ends != 0).sum())
+                games.play(Policy[policy.upper()], actions, mask, seen, ends=ends)
+                rounds += int(np.count_nonzero(ends))
+            yield {"decisions": 10 * num_games, "rounds": rounds}
 
     return run
 
@@ -79,21 +124,30 @@ def greedy_rounds() -> Iterator[Counts]:
     while True:
         (games,) = play("pocket", 2, agents, 2000, seed)
         seed += 1
-        yield int(games.decisions.sum()), games.decisions.size
+        yield {"decisions": int(games.decisions.sum()), "rounds": games.decisions.size}
 
 
-def vec_env(num_envs: int) -> Callable[[], Iterator[Counts]]:
-    """The SB3 VecEnv against greedy, masks included; learner's decisions."""
+# Stable-Baselines3. The loop is what it does with a VecEnv in every step, networks aside.
+
+
+def vec_loop(env: Any) -> Iterator[Counts]:
+    """Masks as sb3-contrib stacks them, a step, the observations copied into a buffer."""
+    buffer = np.zeros((env.num_envs, *env.observation_space.shape), np.float32)
+    env.reset()
+    while True:
+        masks = np.stack(env.env_method("action_masks"))
+        observations, _, dones, _ = env.step(masks.argmax(axis=1))
+        buffer[:] = observations
+        yield {"decisions": env.num_envs, "rounds": int(np.count_nonzero(dones))}
+
+
+def vec_env(num_envs: int, view: str = "plain") -> Measure:
+    """The native VecEnv against greedy; the learner's decisions."""
 
     def run() -> Iterator[Counts]:
         from pocket_uno_env.sb3_env import LearnerVecEnv
 
-        env = LearnerVecEnv(num_envs, seed=0)
-        env.reset()
-        while True:
-            masks = np.stack(env.env_method("action_masks"))
-            _, _, dones, _ = env.step(masks.argmax(axis=1))
-            yield num_envs, int(dones.sum())
+        return vec_loop(LearnerVecEnv(num_envs, seed=0, view=view))
 
     return run
 
@@ -104,30 +158,103 @@ def dummy_vec_env() -> Iterator[Counts]:
 
     from pocket_uno_env.gym_env import PocketUnoEnv
 
-    env = DummyVecEnv([PocketUnoEnv] * 16)
-    env.reset()
+    return vec_loop(DummyVecEnv([PocketUnoEnv] * 16))
+
+
+def vec_env_bound() -> Iterator[Counts]:
+    """What the loop makes of a native VecEnv of 1,024 games that plays no game."""
+    from pocket_uno_env.sb3_env import LearnerVecEnv
+
+    class Empty(LearnerVecEnv):
+        def step_async(self, actions: Any) -> None:
+            pass
+
+        def step_wait(self) -> Any:
+            n = self.num_envs
+            seen = self.first.copy()
+            return seen, np.zeros(n, np.float32), np.zeros(n, bool), [{} for _ in range(n)]
+
+    env = Empty(1024, seed=0)
+    env.first = env.reset()
+    return vec_loop(env)
+
+
+def training() -> Iterator[Counts]:
+    """MaskablePPO as train.py sets it up, one rollout and its updates at a time."""
+    import torch
+
+    from pocket_uno_env import training as parts
+    from pocket_uno_env.sb3_env import LearnerVecEnv
+    from train import Settings
+
+    torch.set_num_threads(1)
+    settings = Settings()
+    env = LearnerVecEnv(settings.games, opponents=settings.opponents, view=settings.view)
+    model = parts.make_model(
+        env,
+        network=settings.network,
+        learning_rate=settings.learning_rate,
+        bfloat16=parts.multiplies_bfloat16(),
+        seed=0,
+        n_steps=settings.rollout,
+        batch_size=settings.batch_size,
+        n_epochs=settings.epochs,
+    )
+    spent: Counter[str] = Counter()
+    inside: list[str] = []
+
+    def timed(owner: Any, name: str, part: str) -> None:
+        plain = getattr(owner, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            inside.append(part)
+            began = time.process_time()
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                inside.pop()
+                if not inside:
+                    spent[part] += time.process_time() - began
+
+        setattr(owner, name, call)
+
+    for name in ("forward", "evaluate_actions", "predict_values"):
+        timed(model.policy, name, "network")
+    timed(torch.Tensor, "backward", "learning")
+    timed(model.policy.optimizer, "step", "learning")
+    for name in ("step_async", "step_wait", "env_method"):
+        timed(env, name, "env")
+    decisions = settings.games * settings.rollout
     while True:
-        masks = np.stack(env.env_method("action_masks"))
-        _, _, dones, _ = env.step(masks.argmax(axis=1))
-        yield 16, int(dones.sum())
+        spent.clear()
+        model.learn(decisions, reset_num_timesteps=False)
+        yield {"decisions": decisions, "rounds": 0, **spent}
 
 
-MEASURES: dict[str, Callable[[], Iterator[Counts]]] = {
+MEASURES: dict[str, Measure] = {
     "aec raw": aec_raw,
     "aec wrapped": aec_wrapped,
-    "batch, rules only": batch("random", False, None),
-    "batch, mask": batch("random", True, None),
-    "batch, mask + uint8": batch("random", True, np.uint8),
-    "batch, mask + float32": batch("random", True, np.float32),
-    "batch, mask + uint8, greedy": batch("greedy", True, np.uint8),
-    "batch, mask + uint8, 5 players": batch("random", True, np.uint8, 5),
+    "aec without a game": aec_bound,
+    "batch, rules only": batch("random", None, masks=False),
+    "batch, mask": batch("random", None),
+    "batch, mask + uint8": batch("random", np.uint8),
+    "batch, mask + float32": batch("random", np.float32),
+    "batch, mask + uint8, 3 players": batch("random", np.uint8, num_players=3),
+    "batch, mask + uint8, 4 players": batch("random", np.uint8, num_players=4),
+    "batch, mask + uint8, 5 players": batch("random", np.uint8, num_players=5),
+    "batch, rules only, greedy": batch("greedy", None, masks=False),
+    "batch, mask + uint8, greedy": batch("greedy", np.uint8),
+    "batch, mask + float32, greedy": batch("greedy", np.float32),
     **{
-        f"batch, mask + uint8, N = {n}": batch("random", True, np.uint8, 2, n)
+        f"batch, mask + uint8, N = {n}": batch("random", np.uint8, num_games=n)
         for n in (1, 16, 256, 16384)
     },
     "greedy rounds": greedy_rounds,
-    "sb3 VecEnv, N = 1024": vec_env(1024),
+    "sb3 VecEnv": vec_env(1024),
+    "sb3 VecEnv, canonical": vec_env(1024, "canonical"),
+    "sb3 VecEnv without a game": vec_env_bound,
     "sb3 DummyVecEnv": dummy_vec_env,
+    "training": training,
 }
 
 
@@ -138,13 +265,10 @@ def main(name: str) -> None:
         next(run)
     print("ready", flush=True)
     for line in sys.stdin:
-        limit, decisions, rounds, start = float(line), 0, 0, time.perf_counter()
-        while (passed := time.perf_counter() - start) < limit:
-            more, ended = next(run)
-            decisions += more
-            rounds += ended
-        found = {"decisions": decisions, "rounds": rounds, "seconds": passed}
-        print(json.dumps(found), flush=True)
+        limit, found, start = float(line), Counter[str](), time.process_time()
+        while (passed := time.process_time() - start) < limit:
+            found.update(next(run))  # type: ignore[arg-type]
+        print(json.dumps({**found, "seconds": passed}), flush=True)
 
 
 if __name__ == "__main__":

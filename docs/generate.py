@@ -1,11 +1,11 @@
-"""Write the generated parts of README.md and docs/agents.md from code and measured results.
+"""Write the generated parts of README.md and docs/ from the code and from measured results.
 
     python docs/generate.py            rewrite them (`make docs`)
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, and
-`make ladder` those of the ladder.
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, `make ladder`
+those of the ladder. Speed comes from benchmarks/results.json; `make bench` measures it anew.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pocket_uno_env.agents import describe, names, registry
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
+SPEED = ROOT / "docs" / "speed.md"
 RESULTS = ROOT / "docs" / "results"
 
 
@@ -110,6 +111,47 @@ def _means(path: Path) -> dict[str, tuple[float, float]]:
     }
 
 
+def speed() -> str:
+    """What `make bench` found last: the promised figures, and where they were measured."""
+    found = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    rows = [
+        f"Measured on {found['date']} ({found['machine']}), medians of {found['repeats']} repeats, "
+        "quartiles in brackets:",
+        "",
+        "| | measured | wanted |",
+        "|---|---:|---:|",
+    ]
+    for target in found["targets"]:
+        median, low, high = target["figure"]
+        wanted = "at most" if "at most" in target else "at least"
+        rows.append(
+            f"| {target['about']} | {median:.3g} {target['unit']} [{low:.3g}, {high:.3g}] | "
+            f"{wanted} {target[wanted]:g} |"
+        )
+    return "\n".join(rows)
+
+
+def measures() -> str:
+    """Everything that `make bench` found last."""
+    found = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    rows = [
+        f"{found['date']}, {found['machine']}, medians of {found['repeats']} repeats.",
+        "",
+        "| | decisions/s | x RLCard | quartiles | rounds/s |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, measure in found["measures"].items():
+        median, low, high = measure["ratio"]
+        rounds = measure.get("rounds_per_second", [0])[0]
+        rows.append(
+            f"| {name} | {measure['decisions_per_second'][0]:,.0f} | {median:.3g} | "
+            f"{low:.3g} - {high:.3g} | {f'{rounds:,.0f}' if rounds else ''} |"
+        )
+    rows += ["", "| CPU seconds | |", "|---|---:|"]
+    rows += [f"| {name} | {seconds:g} |" for name, seconds in found["startup"].items()]
+    return "\n".join(rows)
+
+
 def _short(name: str) -> str:
     """A trained run is named by its folder."""
     return name.rstrip("/").split("/")[-1]
@@ -123,8 +165,9 @@ def _cell(rate: dict[str, Any] | None) -> str:
 
 
 PARTS = {
-    README: {"observation": observation, "agents": agents, "results": results},
+    README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
     AGENTS: {"ladder": ladder, "networks": networks},
+    SPEED: {"measures": measures},
 }
 
 

@@ -13,7 +13,7 @@ from .actions import Move
 from .bits import EMPTY, first, nth, size, without_first
 from .engine import can_challenge, can_jump_in, playable_kinds
 from .information import held, own_hand
-from .kernel import kernel
+from .kernel import inlined, kernel
 from .piles import seat_after
 from .rng import bounded, next_state
 from .rules import NO_COLOR
@@ -34,7 +34,7 @@ def play_action(rules, kind, color):
     return rules.first_wild_action + (kind - rules.n_coloured) * rules.n_colors + color
 
 
-@kernel
+@inlined
 def choose(row, n):
     """A number from 0 to n-1 from the row's policy generator."""
     row.policy_rng = next_state(row.policy_rng)

@@ -7,6 +7,7 @@ generators, so results depend neither on the number of games nor on their order.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from .scripted import Policy, act
 from .snapshot import phase_name
 from .state import NO_SEAT, End, new_rows
 
+GIVEN = -1
+"""In place of a policy: the caller gives the actions."""
+
 
 class Batch:
     """`num_games` rounds side by side; the caller acts in every seat of each.
@@ -38,11 +42,14 @@ class Batch:
         What a finished round pays each seat (`payoff.round_payoffs`).
     max_cycles : int
         Decisions after which a round is truncated.
+    threads : int
+        How many threads share the games of one call. More than one pay from some thousands of
+        games on, where the cores are idle; the results are the same.
 
     Attributes
     ----------
     rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
-        The games. ``rows["to_act"]`` is the seat to act in each.
+        The games.
     n_actions, observation_size : int
         The lengths of a mask and of an observation.
 
@@ -64,6 +71,7 @@ class Batch:
         *,
         reward: str = "win",
         max_cycles: int = 20_000,
+        threads: int = 1,
     ) -> None:
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
@@ -76,7 +84,15 @@ class Batch:
         self.rows = new_rows(num_games)
         self._reward = int(REWARDS[reward])
         self._all = np.arange(num_games)
+        share = -(-num_games // min(check_count("threads", threads), num_games))
+        self._parts = [slice(i, i + share) for i in range(0, num_games, share)]
+        self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
         self._started = False
+
+    @property
+    def to_act(self) -> np.ndarray:
+        """The seat to act in each game: uint8, shape ``(num_games,)``, a view of the rows."""
+        return self.rows["to_act"]  # type: ignore[no-any-return]
 
     def reset(
         self,
@@ -122,23 +138,12 @@ class Batch:
         """
         self._check_started()
         self._check(masks, observations)
-        _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
-        _check_buffer("ends", ends, (self.num_games,), np.uint8)
+        self._check_results(payoffs, ends)
         self._check_actions(actions)
         wrong = first_illegal(self.rules.table, self.rows, self._all, actions)
         if wrong >= 0:
             raise ValueError(self._illegal(int(wrong), int(actions[wrong])))
-        step_games(
-            self.rules.table,
-            self.rows,
-            actions,
-            self.max_cycles,
-            self._reward,
-            masks,
-            observations,
-            payoffs,
-            ends,
-        )
+        self._step(GIVEN, actions, masks, observations, payoffs, ends)
 
     def act(self, policy: Policy, actions: np.ndarray) -> None:
         """Write what a scripted policy would do in every game.
@@ -149,9 +154,43 @@ class Batch:
         """
         self._check_started()
         self._check_actions(actions)
-        if policy not in list(Policy):
-            raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
+        _check_policy(policy)
         act_rows(self.rules.table, self.rows, self._all, int(policy), actions)
+
+    def play(
+        self,
+        policy: Policy,
+        actions: np.ndarray,
+        masks: np.ndarray | None = None,
+        observations: np.ndarray | None = None,
+        payoffs: np.ndarray | None = None,
+        ends: np.ndarray | None = None,
+    ) -> None:
+        """`act` and `step` in one pass over the games, which is faster.
+
+        Parameters
+        ----------
+        actions : int64 array, shape ``(num_games,)``, written
+            What the policy did.
+        """
+        self._check_started()
+        self._check_actions(actions)
+        _check_policy(policy)
+        self._check(masks, observations)
+        self._check_results(payoffs, ends)
+        self._step(int(policy), actions, masks, observations, payoffs, ends)
+
+    def _step(self, policy: int, *buffers: np.ndarray | None) -> None:
+        if self._pool is None:
+            self._step_part(policy, buffers, slice(None))
+        else:
+            list(self._pool.map(lambda part: self._step_part(policy, buffers, part), self._parts))
+
+    def _step_part(self, policy: int, buffers: tuple[np.ndarray | None, ...], part: slice) -> None:
+        """Some of the games; a kernel holds no lock of the interpreter."""
+        parts = [None if buffer is None else buffer[part] for buffer in buffers]
+        table, rows = self.rules.table, self.rows[part]
+        step_games(table, rows, policy, self.max_cycles, self._reward, *parts)
 
     def _check_started(self) -> None:
         if not self._started:
@@ -167,6 +206,10 @@ class Batch:
         shape = (self.num_games, self.observation_size)
         _check_buffer("observations", observations, shape, np.float32, np.uint8)
 
+    def _check_results(self, payoffs: np.ndarray | None, ends: np.ndarray | None) -> None:
+        _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
+        _check_buffer("ends", ends, (self.num_games,), np.uint8)
+
     def _illegal(self, game: int, action: int) -> str:
         names = catalogue(self.rules)
         mask = np.zeros((1, len(names)), np.int8)
@@ -176,6 +219,11 @@ class Batch:
             f"action {action}{known} is not legal in game {game}, phase "
             f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
+
+
+def _check_policy(policy: Any) -> None:
+    if policy not in list(Policy):
+        raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
 
 
 def _check_buffer(name: str, buffer: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
@@ -202,15 +250,20 @@ def look_rows(rules, rows, masks, observations):
 
 
 @kernel
-def step_games(rules, rows, actions, max_cycles, reward, masks, observations, payoffs, ends):
+def step_games(
+    rules, rows, policy, max_cycles, reward, actions, masks, observations, payoffs, ends
+):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.
 
-    Precondition: all actions are legal (`first_illegal`). See `Batch.step`.
+    With `GIVEN` for a policy it takes ``actions``, which must be legal (`first_illegal`), else it
+    writes there what the policy does. See `Batch.step` and `Batch.play`.
     """
     rules = unowned(rules)
     rows = unowned(rows)
     for i in range(rows.shape[0]):
         row = rows[i]
+        if policy != GIVEN:
+            actions[i] = act(rules[0], row, policy)
         apply(rules[0], row, actions[i], None, None)
         if row.end == End.RUNNING and row.decisions >= max_cycles:
             truncate(row)

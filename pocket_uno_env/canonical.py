@@ -12,43 +12,48 @@ The order is made from the plain observation and from nothing else; the environm
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 
 from .actions import catalogue
-from .kernel import kernel
-from .observation import layout
+from .kernel import kernel, unowned
+from .observation import COMPACT_SCALE, layout, observation_size
 from .rules import NO_COLOR, Rules
 
 PER_KIND_BLOCKS = ("hand", "discards", "known", "shown", "drawn")
 PER_COLOR_BLOCKS = ("active_color", "color_before", "off_color")
+_ACTIVE = 1000
+"""Added to the rank of the active colour: more than there are cards in a hand."""
 
 
 class ColorTables(NamedTuple):
-    """Where the colours are in the observation and among the actions; all int64.
+    """Where the colours are in the observation and among the actions.
+
+    An *order* says which colour stands in each place of the view. Read as the digits of a number,
+    it finds its line in `sources`.
 
     Attributes
     ----------
-    active : shape ``(colors,)``
-        Place of the block ``active_color``.
-    hand, copies : shape ``(colors, symbols)``
-        Places of the own cards by colour, and how many cards a full share stands for.
-    values : shape ``(colors, v)``
+    ranked, weights : uint16 and float32, shape ``(colors, r)``
+        The places that rank a colour, and how much a full share there weighs.
+    values : uint16, shape ``(colors, v)``
         Places of all values that belong to a colour; a column holds the same value of each.
-    actions : shape ``(colors, a)``
-        Action ids that name a colour; a column holds the same action in each.
-    action_color, action_column : shape ``(n_actions,)``
-        Where an action stands in `actions`, or -1.
+    sources : uint16, shape ``(colors ** colors, n_actions + size)``
+        For each action of the view the action of the game, then for each place of the view the
+        place in the plain observation.
     """
 
-    active: np.ndarray
-    hand: np.ndarray
-    copies: np.ndarray
+    ranked: np.ndarray
+    weights: np.ndarray
     values: np.ndarray
-    actions: np.ndarray
-    action_color: np.ndarray
-    action_column: np.ndarray
+    sources: np.ndarray
+
+    @property
+    def hand(self) -> np.ndarray:
+        """The places of the own cards by colour: uint16, shape ``(colors, symbols)``."""
+        return self.ranked[:, 1:]
 
 
 @lru_cache(maxsize=64)
@@ -78,61 +83,95 @@ def color_tables(rules: Rules, num_players: int) -> ColorTables:
             color = int(np.argwhere(kinds == action.kind)[0, 0])
         if color != NO_COLOR:
             by_color[color].append(index)
-    actions = np.array(by_color)
-    action_color = np.full(len(catalogue(rules)), -1)
-    action_column = np.full(len(catalogue(rules)), -1)
-    for color in range(colors):
-        action_color[actions[color]] = color
-        action_column[actions[color]] = np.arange(actions.shape[1])
+    values, actions = np.concatenate(columns, axis=1), np.array(by_color)
 
-    active = np.arange(colors) + blocks["active_color"].start
-    copies = np.array([[rules.kinds[k].copies for k in row] for row in kinds])
+    n_actions, size = len(catalogue(rules)), observation_size(rules, num_players)
+    plain = np.concatenate([np.arange(n_actions), np.arange(size)])
+    named = np.concatenate([actions, values + n_actions], axis=1)
+    sources = np.zeros((colors**colors, n_actions + size), np.uint16)
+    for order in permutations(range(colors)):
+        line = sources[sum(color * colors**place for place, color in enumerate(order))]
+        line[:] = plain
+        line[named] = plain[named[list(order)]]
+
+    active = np.arange(colors)[:, None] + blocks["active_color"].start
+    copies = [[rules.kinds[kind].copies for kind in row] for row in kinds]
     return ColorTables(
-        active,
-        kinds + blocks["hand"].start,
-        copies,
-        np.concatenate(columns, axis=1),
-        actions,
-        action_color,
-        action_column,
+        np.concatenate([active, kinds + blocks["hand"].start], axis=1).astype(np.uint16),
+        np.concatenate([np.full((colors, 1), _ACTIVE), copies], axis=1).astype(np.float32),
+        values.astype(np.uint16),
+        sources,
     )
 
 
 @kernel
-def _comes_first(tables, observation, color, other):
-    """Whether `color` stands before `other` in the view; False if nothing tells them apart."""
-    difference = observation[tables.active[color]] - observation[tables.active[other]]
-    if difference == 0:
-        for j in range(tables.hand.shape[1]):
-            difference += observation[tables.hand[color, j]] * tables.copies[color, j]
-            difference -= observation[tables.hand[other, j]] * tables.copies[other, j]
-        difference = np.rint(difference)
-    j = 0
-    while difference == 0 and j < tables.values.shape[1]:
-        difference = observation[tables.values[color, j]] - observation[tables.values[other, j]]
-        j += 1
-    return difference > 0
+def _tells_apart(tables, observation, color, other):
+    """Whether `color` stands before `other` by the first value in which they differ."""
+    for j in range(tables.values.shape[1]):
+        one, two = observation[tables.values[color, j]], observation[tables.values[other, j]]
+        if one != two:
+            return one > two
+    return False
 
 
 @kernel
 def write_order(tables, observation, order):
     """Write the colour that stands in each place of the view: ``order`` int64, ``(colors,)``."""
-    for color in range(order.shape[0]):
+    scale = np.float32(1.0 / COMPACT_SCALE if observation.itemsize == 1 else 1.0)
+    colors = order.shape[0]
+    for color in range(colors):
+        weight = np.float32(0.0)
+        for j in range(tables.ranked.shape[1]):
+            weight += observation[tables.ranked[color, j]] * tables.weights[color, j]
+        rank = np.int64(weight * scale + 0.5)
+        # While they are sorted, a colour's rank stands above its number, 0 to 3.
         place = color
-        while place > 0 and _comes_first(tables, observation, color, order[place - 1]):
+        while place > 0:
+            other, other_rank = order[place - 1] & 3, order[place - 1] >> 2
+            if rank < other_rank:
+                break
+            if rank == other_rank and not _tells_apart(tables, observation, color, other):
+                break
             order[place] = order[place - 1]
             place -= 1
-        order[place] = color
+        order[place] = rank << 2 | color
+    for place in range(colors):
+        order[place] &= 3
 
 
 @kernel
-def _rename(values, places, order, kept):
-    """Reorder ``values[places]`` in place, column by column."""
-    for j in range(places.shape[1]):
-        for color in range(order.shape[0]):
-            kept[color] = values[places[color, j]]
-        for color in range(order.shape[0]):
-            values[places[color, j]] = kept[order[color]]
+def _digits(order):
+    """An order read as the digits of a number, the last place first."""
+    number = 0
+    for place in range(len(order) - 1, -1, -1):
+        number = number * len(order) + order[place]
+    return number
+
+
+@kernel
+def write_view(tables, observation, mask, order, seen, allowed):
+    """Write the view of one observation and its mask into ``seen`` and ``allowed``.
+
+    ``order`` int64, ``(colors,)``, is written as well; the rest as in `to_view`.
+    """
+    write_order(tables, observation, order)
+    sources, n_actions = tables.sources[_digits(order)], len(mask)
+    for place in range(n_actions):
+        allowed[place] = mask[sources[place]]
+    sources = sources[n_actions:]
+    for place in range(len(seen)):
+        seen[place] = observation[sources[place]]
+
+
+@kernel
+def unowned_tables(tables):
+    """`kernel.unowned` for all tables."""
+    return ColorTables(
+        unowned(tables.ranked),
+        unowned(tables.weights),
+        unowned(tables.values),
+        unowned(tables.sources),
+    )
 
 
 @kernel
@@ -141,39 +180,37 @@ def to_view(tables, observations, masks, orders):
 
     Parameters
     ----------
-    observations : float32 array, shape ``(m, size)``, changed
+    observations : float32 or uint8 array, shape ``(m, size)``, changed
     masks : int8 array, shape ``(m, n_actions)``, changed
     orders : int64 array, shape ``(m, colors)``, written
         The colour in each place of the view, which `plain_actions` needs.
     """
-    values = np.empty(orders.shape[1], np.float32)
-    flags = np.empty(orders.shape[1], np.int8)
+    tables = unowned_tables(tables)
+    plain, legal = np.empty_like(observations[0]), np.empty_like(masks[0])
+    plain_sight, legal_sight = unowned(plain), unowned(legal)
     for i in range(orders.shape[0]):
-        write_order(tables, observations[i], orders[i])
-        _rename(observations[i], tables.values, orders[i], values)
-        _rename(masks[i], tables.actions, orders[i], flags)
+        observation, mask = unowned(observations)[i], unowned(masks)[i]
+        for place in range(observation.shape[0]):
+            plain_sight[place] = observation[place]
+        for place in range(mask.shape[0]):
+            legal_sight[place] = mask[place]
+        write_view(tables, plain_sight, legal_sight, unowned(orders)[i], observation, mask)
 
 
 @kernel
 def plain_actions(tables, orders, actions, plain):
     """Write what actions of the view are in the game into ``plain``; all int64, ``(m,)``."""
+    tables = unowned_tables(tables)
     for i in range(actions.shape[0]):
-        action = actions[i]
-        place = tables.action_color[action]
-        if place >= 0:
-            action = tables.actions[orders[i, place], tables.action_column[action]]
-        plain[i] = action
+        plain[i] = tables.sources[_digits(unowned(orders)[i]), actions[i]]
 
 
 @kernel
 def view_actions(tables, orders, actions, viewed):
     """Write what actions of the game are in the view into ``viewed``; all int64, ``(m,)``."""
+    tables = unowned_tables(tables)
+    places = np.empty(orders.shape[1], np.int64)
     for i in range(actions.shape[0]):
-        action = actions[i]
-        color = tables.action_color[action]
-        if color >= 0:
-            place = 0
-            while orders[i, place] != color:
-                place += 1
-            action = tables.actions[place, tables.action_column[action]]
-        viewed[i] = action
+        for place in range(orders.shape[1]):
+            places[orders[i, place]] = place
+        viewed[i] = tables.sources[_digits(unowned(places)), actions[i]]

@@ -1,9 +1,8 @@
 """Colours, symbols, card kinds and decks, and their names (docs/rules.md, section 1).
 
 A *card kind* is one distinct face, a *card* one physical piece of cardboard. Kinds are numbered
-``0..n_kinds-1``: the coloured ones by colour, then by symbol, and the wilds after them. The
-physical cards of a kind are numbered next to each other, so that ``first_card[kind]`` and
-``copies[kind]`` find them all.
+``0..n_kinds-1``: the coloured ones by colour, then by symbol, and the wilds after them. Card k is
+the first copy of kind k; the further copies follow in the order of their kinds.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ WILD_POINTS = 50
 
 MAX_CARDS = 128
 """Physical cards that a row has room for."""
+CARD_WORDS = MAX_CARDS // 64
+"""The words of a set of physical cards (`bits`)."""
 
 
 @dataclass(frozen=True, slots=True)

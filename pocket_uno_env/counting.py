@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .bits import EMPTY, bit, first, size, without_first
-from .information import UNSEEN, discards, judged_size, known_kinds, own_hand, place_of
+from .information import (
+    discarded_count,
+    discards,
+    judged_size,
+    known_count,
+    known_kinds,
+    own_count,
+    own_hand,
+)
 from .kernel import kernel
 from .piles import seat_after
 from .rules import NO_COLOR
@@ -87,16 +95,14 @@ def count_cards(rules, row, seat, other):
     while several != EMPTY:
         kind = first(several)
         several = without_first(several)
-        hidden, own = 0, 0
-        card = np.int64(rules.first_card[kind])
-        for copy in range(card, card + rules.copies[kind]):
-            place = place_of(row, seat, copy)
-            if place == UNSEEN:
-                hidden += 1
-            elif place == seat:
-                own += 1
-            elif place == other:
-                n_known += 1
+        own = own_count(rules, row, seat, kind)
+        hidden = rules.copies[kind] - own - discarded_count(rules, row, kind)
+        for holder in range(row.num_players):
+            if holder != seat:
+                known_there = known_count(rules, row, seat, holder, kind)
+                hidden -= known_there
+                if holder == other:
+                    n_known += known_there
         kind = bit(kind)
         if own > 1:
             pairs |= kind

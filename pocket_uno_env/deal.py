@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bits import bit
+from .bits import EMPTY
 from .kernel import kernel
-from .piles import Note, arrange, forced_draw, note, seat_after, shuffle
+from .piles import Note, arrange, enter_hand, forced_draw, lay, note, seat_after, shuffle
 from .rng import bounded, mix, next_state
 from .rules import NO_COLOR, NO_KIND
-from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_CARD, NO_SEAT, Effect, End, Phase
+from .state import NO_CARD, NO_SEAT, Effect, End, Phase
 
 _POLICY_STREAM = np.uint64(0xD1B54A32D192ED03)
 
@@ -65,7 +65,6 @@ def _begin_round(row):
     row.points[:] = 0
     row.decisions = 0
     row.off_color[:] = 0
-    row.seen[:] = 0
     row.actor = NO_SEAT
     row.color_before = NO_COLOR
     row.top_before = NO_KIND
@@ -81,27 +80,26 @@ def _begin_round(row):
 @kernel
 def _deal_hands(rules, row, deck):
     count = np.int64(rules.n_cards)
-    for card in range(count):
-        row.draw_pile[card] = card
-        row.holder[card] = IN_DRAW_PILE
-        row.known_by[card] = 0
-        row.shown_to[card] = 0
+    for i in range(count):
+        row.draw_pile[i] = rules.deck[i]
     if deck is not None:
         arrange(rules, row.draw_pile, count, deck)
     else:
         shuffle(row, row.draw_pile, count)
     row.hand_kinds[:] = 0
     row.hand_size[:] = 0
+    row.hands[:] = 0
+    row.known[:] = 0
+    row.shown[:] = 0
+    row.discards[:] = 0
+    row.discard_kinds = EMPTY
+    row.discard_count = 0
     seat = np.int64(row.dealer)
     for _ in range(row.players_in * rules.hand_size):
         seat = seat_after(row, seat)
         count -= 1
-        card = row.draw_pile[count]
-        row.holder[card] = seat
-        row.hand_kinds[seat] |= bit(rules.card_kind[card])
-        row.hand_size[seat] += 1
+        enter_hand(rules, row, seat, row.draw_pile[count])
     row.draw_count = count
-    row.discard_count = 0
 
 
 @kernel
@@ -122,10 +120,7 @@ def _open(rules, row, log):
         note(log, Note.TURNED_BACK, kind)
         shuffle(row, row.draw_pile, count)
     row.draw_count = count - 1
-    row.holder[card] = IN_DISCARD_PILE
-    row.discard_pile[0] = card
-    row.discard_count = 1
-    row.discard_kinds = bit(kind)
+    lay(rules, row, card)
     row.active_color = color
     return True
 
@@ -133,7 +128,7 @@ def _open(rules, row, log):
 @kernel
 def _opening_effect(rules, row, log):
     left = seat_after(row, row.dealer)
-    kind = rules.card_kind[row.discard_pile[0]]
+    kind = row.top
     effect = rules.kind_effect[kind]
     row.phase = Phase.PLAY
     row.to_act = left

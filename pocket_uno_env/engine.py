@@ -8,31 +8,57 @@ from __future__ import annotations
 
 import numpy as np
 
-from .actions import Move
-from .bits import EMPTY, bit
-from .kernel import kernel
+from .actions import CARDLESS_MOVES, Move
+from .bits import EMPTY, add_card, bit, first, has_card, remove_card, without_first
+from .cards import CARD_WORDS
+from .kernel import inlined, kernel
 from .piles import (
     Note,
-    discard,
+    copies_in,
     draw_card,
+    enter_hand,
     forced_draw,
+    lay,
     leave_hand,
     note,
     seat_after,
-    top_kind,
 )
 from .rules import MAX_SEATS, NO_COLOR
+from .spread import spread
 from .state import NO_CARD, NO_SEAT, Effect, End, Phase
 
 UNO_PENALTY = 2
 FAILED_CHALLENGE = 2
+N_MOVES = len(CARDLESS_MOVES)
 _1 = np.uint64(1)
 
 
-# Legality. Mask and transition both ask `playable_kinds` and `_awaits`; there is no other.
+def _phase_moves() -> np.ndarray:
+    moves = np.zeros(len(Phase), np.uint64)
+    for phase, allowed in {
+        Phase.PLAY: (Move.DRAW,),
+        Phase.DRAWN: (Move.KEEP,),
+        Phase.UNO: (Move.SAY_UNO, Move.STAY_SILENT),
+        Phase.CATCH: (Move.CATCH, Move.LET_GO),
+        Phase.CHALLENGE: (Move.CHALLENGE, Move.ACCEPT),
+        Phase.STACK: (Move.ACCEPT,),
+    }.items():
+        moves[phase] = sum(1 << move - Move.DRAW for move in allowed)
+    return moves
 
 
-@kernel
+_PHASE_MOVES = _phase_moves()
+
+
+# Legality. All of it asks `playable_kinds` and `open_moves`; there is no other.
+
+
+@inlined
+def _move_bit(move):
+    return bit(move - Move.DRAW)
+
+
+@inlined
 def matching_kinds(rules, hand, top, color):
     """The kinds in `hand` (bit set) that could be played on card kind `top` under `color`."""
     coloured = rules.symbol_kinds[top]
@@ -45,12 +71,12 @@ def matching_kinds(rules, hand, top, color):
     return coloured | wilds
 
 
-@kernel
+@inlined
 def playable_kinds(rules, row):
     """The kinds that the seat to act may play now, as a bit set."""
     if row.phase == Phase.PLAY:
         hand = row.hand_kinds[row.to_act]
-        return matching_kinds(rules, hand, top_kind(rules, row), row.active_color)
+        return matching_kinds(rules, hand, row.top, row.active_color)
     if row.phase == Phase.DRAWN:
         return bit(rules.card_kind[row.drawn_card])
     if row.phase == Phase.STACK:
@@ -58,12 +84,12 @@ def playable_kinds(rules, row):
     return EMPTY
 
 
-@kernel
+@inlined
 def _stackable_kinds(rules, row):
     """The draw cards in hand that may answer the one on top (section 11, stacking)."""
     hand = row.hand_kinds[row.to_act]
     kinds = hand & rules.draw_kinds
-    top = top_kind(rules, row)
+    top = row.top
     if not rules.stack_any:
         kinds &= rules.symbol_kinds[top] | bit(top)
     if kinds & rules.w4_kind != EMPTY:
@@ -72,7 +98,7 @@ def _stackable_kinds(rules, row):
     return kinds
 
 
-@kernel
+@inlined
 def can_challenge(rules, row):
     """Whether the seat asked about a draw card may challenge it."""
     if row.phase == Phase.CHALLENGE:
@@ -82,52 +108,35 @@ def can_challenge(rules, row):
     return _is_challengeable(rules, row) and row.stack == _draw_number(rules, row)
 
 
-@kernel
+@inlined
 def _is_challengeable(rules, row):
-    effect = rules.kind_effect[top_kind(rules, row)]
+    effect = rules.kind_effect[row.top]
     if effect == Effect.WILD_DRAW_TWO:
         return True
     return effect == Effect.WILD_DRAW_FOUR and not rules.w4_enforced
 
 
-@kernel
-def _must_play(rules, row):
-    """Whether a drawn card or a card in hand has to be played (section 11, forced play)."""
-    return rules.forced_play and playable_kinds(rules, row) != EMPTY
-
-
-@kernel
+@inlined
 def can_jump_in(rules, row):
     """Whether the seat asked holds the card on top (section 11, jump-in)."""
-    return row.hand_kinds[row.to_act] & bit(top_kind(rules, row)) != EMPTY
+    return row.hand_kinds[row.to_act] & bit(row.top) != EMPTY
 
 
-@kernel
+@inlined
 def _can_swap(row, seat):
     """Whether the seat to act may take the hand of `seat`."""
     return seat < row.num_players and seat != row.to_act and (row.out >> seat) & 1 == 0
 
 
-@kernel
-def _awaits(move):
-    """The phase in which a move other than `Move.PLAY` is made."""
-    if move == Move.DRAW:
-        return Phase.PLAY
-    if move == Move.KEEP:
-        return Phase.DRAWN
-    if move == Move.CHALLENGE or move == Move.ACCEPT:
-        return Phase.CHALLENGE
-    if move == Move.SAY_UNO or move == Move.STAY_SILENT:
-        return Phase.UNO
-    if move == Move.CATCH or move == Move.LET_GO:
-        return Phase.CATCH
-    if move == Move.GIVE:
-        return Phase.GIVE
-    if move == Move.SWAP:
-        return Phase.SWAP
-    if move == Move.JUMP_IN or move == Move.PASS:
-        return Phase.JUMP
-    return Phase.NAME
+@inlined
+def open_moves(rules, row, playable):
+    """Which of the eight moves without a card may be made: a bit for each, from `Move.DRAW`."""
+    moves = _PHASE_MOVES[row.phase]
+    if rules.stacking and row.phase == Phase.STACK and can_challenge(rules, row):
+        moves |= _move_bit(Move.CHALLENGE)
+    if rules.forced_play and playable != EMPTY:
+        moves &= ~(_move_bit(Move.DRAW) | _move_bit(Move.KEEP))
+    return moves
 
 
 @kernel
@@ -138,70 +147,46 @@ def is_legal(rules, row, action):
     move = rules.action_move[action]
     if move == Move.PLAY:
         return playable_kinds(rules, row) & bit(rules.action_kind[action]) != EMPTY
-    if move == Move.ACCEPT and row.phase == Phase.STACK:
-        return True
-    if move == Move.CHALLENGE:
-        return can_challenge(rules, row)
-    if row.phase != _awaits(move):
-        return False
-    if move == Move.DRAW or move == Move.KEEP:
-        return not _must_play(rules, row)
+    if move < Move.GIVE:
+        return open_moves(rules, row, playable_kinds(rules, row)) & _move_bit(move) != EMPTY
+    phase = row.phase
     if move == Move.GIVE:
-        return row.hand_kinds[row.to_act] & bit(rules.action_kind[action]) != EMPTY
+        hand = row.hand_kinds[row.to_act] if phase == Phase.GIVE else EMPTY
+        return hand & bit(rules.action_kind[action]) != EMPTY
+    if move == Move.NAME:
+        return phase == Phase.NAME
     if move == Move.SWAP:
-        return _can_swap(row, rules.action_seat[action])
-    if move == Move.JUMP_IN:
-        return can_jump_in(rules, row)
-    return True
+        return phase == Phase.SWAP and _can_swap(row, rules.action_seat[action])
+    return phase == Phase.JUMP and (move == Move.PASS or can_jump_in(rules, row))
 
 
-@kernel
-def _mark(mask, move, first_move):
-    mask[first_move + move - Move.DRAW] = 1
-
-
-@kernel
+@inlined
 def write_mask(rules, row, mask):
     """Write the legal actions of the seat to act: ``mask`` int8, shape ``(n_actions,)``."""
-    mask[:] = 0
+    one = np.int8(1)
     phase = row.phase
-    first = rules.first_move_action
-    if phase == Phase.PLAY or phase == Phase.DRAWN or phase == Phase.STACK:
-        kinds = playable_kinds(rules, row)
-        for kind in range(rules.n_coloured):
-            mask[kind] = (kinds >> np.uint64(kind)) & _1
-        for action in range(rules.first_wild_action, first):
-            mask[action] = (kinds >> np.uint64(rules.action_kind[action])) & _1
-        if phase == Phase.STACK:
-            _mark(mask, Move.ACCEPT, first)
-            if can_challenge(rules, row):
-                _mark(mask, Move.CHALLENGE, first)
-        elif not (rules.forced_play and kinds != EMPTY):
-            _mark(mask, Move.DRAW if phase == Phase.PLAY else Move.KEEP, first)
-    elif phase == Phase.UNO:
-        _mark(mask, Move.SAY_UNO, first)
-        _mark(mask, Move.STAY_SILENT, first)
-    elif phase == Phase.CATCH:
-        _mark(mask, Move.CATCH, first)
-        _mark(mask, Move.LET_GO, first)
-    elif phase == Phase.CHALLENGE:
-        _mark(mask, Move.CHALLENGE, first)
-        _mark(mask, Move.ACCEPT, first)
-    elif phase == Phase.GIVE:
-        hand = row.hand_kinds[row.to_act]
-        for kind in range(rules.n_kinds):
-            mask[rules.first_give_action + kind] = (hand >> np.uint64(kind)) & _1
-    elif phase == Phase.NAME:
-        for color in range(rules.n_colors):
-            mask[rules.first_name_action + color] = 1
-    elif phase == Phase.SWAP:
-        for seat in range(row.num_players):
-            if _can_swap(row, seat):
-                mask[rules.first_house_action + seat] = 1
-    elif phase == Phase.JUMP:
-        mask[rules.n_actions - 1] = 1
-        if can_jump_in(rules, row):
-            mask[rules.n_actions - 2] = 1
+    kinds = playable_kinds(rules, row)
+    spread(kinds, rules.n_coloured, mask, 0, one)
+    first, end = rules.first_wild_action, rules.first_move_action
+    spread(_wild_plays(rules, kinds), end - first, mask, first, one)
+    spread(open_moves(rules, row, kinds), N_MOVES, mask, end, one)
+    first, end = rules.first_give_action, rules.first_name_action
+    gifts = row.hand_kinds[row.to_act] if phase == Phase.GIVE else EMPTY
+    spread(gifts, end - first, mask, first, one)
+    named = ~EMPTY if phase == Phase.NAME else EMPTY
+    spread(named, rules.n_colors, mask, end, one)
+    for action in range(rules.first_house_action, rules.n_actions):
+        mask[action] = is_legal(rules, row, action)
+
+
+@inlined
+def _wild_plays(rules, kinds):
+    """The plays of the wilds among some kinds, a bit for each colour of each wild."""
+    plays = EMPTY
+    each = bit(rules.n_colors) - _1
+    for kind in range(rules.n_kinds - 1, rules.n_coloured - 1, -1):
+        plays = (plays << np.uint64(rules.n_colors)) | (((kinds >> np.uint64(kind)) & _1) * each)
+    return plays
 
 
 # Transition.
@@ -247,7 +232,7 @@ def apply(rules, row, action, supply, log):
     elif move == Move.JUMP_IN:
         if rules.stacking:
             row.stack += _draw_number(rules, row)
-        _play(rules, row, top_kind(rules, row), row.active_color, supply, log)
+        _play(rules, row, row.top, row.active_color, supply, log)
     elif move == Move.PASS:
         row.to_act = seat_after(row, row.to_act)
         if row.to_act == row.actor:
@@ -263,7 +248,7 @@ def truncate(row):
     _end_round(row, End.TRUNCATED)
 
 
-@kernel
+@inlined
 def _begin_turn(row, seat):
     row.phase = Phase.PLAY
     row.to_act = seat
@@ -271,7 +256,7 @@ def _begin_turn(row, seat):
     row.stack = 0
 
 
-@kernel
+@inlined
 def _end_round(row, end):
     row.phase = Phase.OVER
     row.end = end
@@ -279,7 +264,7 @@ def _end_round(row, end):
     row.drawn_card = NO_CARD
 
 
-@kernel
+@inlined
 def _play(rules, row, kind, color, supply, log):
     seat = np.int64(row.to_act)
     if row.phase == Phase.DRAWN:
@@ -288,10 +273,10 @@ def _play(rules, row, kind, color, supply, log):
     else:
         card = _pick(rules, row, seat, kind)
         _play_evidence(rules, row, seat, kind)
-    row.top_before = top_kind(rules, row)
+    row.top_before = row.top
     row.color_before = row.active_color
     leave_hand(rules, row, seat, card)
-    discard(rules, row, card)
+    lay(rules, row, card)
     row.active_color = color
     row.actor = seat
     row.passes = 0
@@ -310,7 +295,7 @@ def _play(rules, row, kind, color, supply, log):
 @kernel
 def _after_call(rules, row, supply, log):
     """The UNO call is settled: ask who jumps in, or go on to the effect."""
-    kind = top_kind(rules, row)
+    kind = row.top
     if rules.jump_in and rules.kind_color[kind] != NO_COLOR and rules.copies[kind] > 1:
         row.phase = Phase.JUMP
         row.to_act = seat_after(row, row.actor)
@@ -318,7 +303,7 @@ def _after_call(rules, row, supply, log):
         _take_effect(rules, row, supply, log)
 
 
-@kernel
+@inlined
 def _is_guilty(rules, row, hand):
     """Whether a hand without the card just played makes a challenge succeed (section 4)."""
     if rules.guilt_by_color_only:
@@ -328,29 +313,36 @@ def _is_guilty(rules, row, hand):
     return matching_kinds(rules, hand, row.top_before, row.color_before) != EMPTY
 
 
-@kernel
+@inlined
 def _pick(rules, row, seat, kind):
     """Which physical copy of a kind leaves a hand openly.
 
     Nobody can tell copies apart, so whoever knew of one in the hand now knows of one less: the
-    copy that leaves takes from its twins the mark of each seat that had not marked it.
+    copy that leaves takes the mark from a twin for each seat that had not marked it.
     """
-    first = np.int64(rules.first_card[kind])
-    picked = NO_CARD
-    for card in range(first, first + rules.copies[kind]):
-        if row.holder[card] != seat:
-            continue
-        if picked == NO_CARD:
-            picked = card
-            continue
-        moved = row.known_by[card] & ~row.known_by[picked]
-        row.known_by[card] &= ~moved
-        row.known_by[picked] |= moved
-        row.shown_to[card] &= row.known_by[card]
+    if rules.copies[kind] == 1:
+        return np.int64(kind)
+    picked = _first_card(rules, row.hands[seat], row.hands[seat], kind)
+    for other in range(row.num_players):
+        if not has_card(row.known[other], picked):
+            twin = _first_card(rules, row.hands[seat], row.known[other], kind)
+            if twin != NO_CARD:
+                remove_card(row.known[other], twin)
+                remove_card(row.shown[other], twin)
     return picked
 
 
-@kernel
+@inlined
+def _first_card(rules, cards, others, kind):
+    """The first copy of a kind that is in both of two sets of cards, or `NO_CARD`."""
+    for word in range(CARD_WORDS):
+        common = cards[word] & others[word] & rules.kind_cards[kind, word]
+        if common != EMPTY:
+            return 64 * word + first(common)
+    return NO_CARD
+
+
+@inlined
 def _play_evidence(rules, row, seat, kind):
     """A card from the hand was shown: one less that is known to be off each other colour."""
     left = row.hand_size[seat] - 1
@@ -361,10 +353,10 @@ def _play_evidence(rules, row, seat, kind):
         row.off_color[seat, color] = min(max(off, 0), left)
 
 
-@kernel
+@inlined
 def _draw(rules, row, supply, log):
     seat = np.int64(row.to_act)
-    top = top_kind(rules, row)
+    top = row.top
     note(log, Note.DRAW, seat)
     for taken in range(rules.draw_limit):
         card = draw_card(rules, row, seat, supply, log)
@@ -386,17 +378,17 @@ def _draw(rules, row, supply, log):
         _begin_turn(row, seat_after(row, seat))
 
 
-@kernel
+@inlined
 def _hit(rules, row, seat, count, supply, log):
     """A seat draws and loses the turn."""
     forced_draw(rules, row, seat, count, supply, log)
     _begin_turn(row, seat_after(row, seat))
 
 
-@kernel
+@inlined
 def _draw_number(rules, row):
     """How many cards the card on top makes somebody draw."""
-    effect = rules.kind_effect[top_kind(rules, row)]
+    effect = rules.kind_effect[row.top]
     if effect == Effect.DRAW_ONE:
         return 1
     if effect == Effect.DRAW_TWO or effect == Effect.WILD_DRAW_TWO:
@@ -406,12 +398,12 @@ def _draw_number(rules, row):
     return 0
 
 
-@kernel
+@inlined
 def _take_effect(rules, row, supply, log):
     """The effect of the card just played, after its UNO call."""
     actor = row.actor
     after = seat_after(row, actor)
-    effect = rules.kind_effect[top_kind(rules, row)]
+    effect = rules.kind_effect[row.top]
     number = _draw_number(rules, row)
     if effect == Effect.SKIP:
         _begin_turn(row, seat_after(row, after))
@@ -450,11 +442,9 @@ def _take_effect(rules, row, supply, log):
 def _challenge(rules, row, supply, log):
     challenger = np.int64(row.to_act)
     actor = np.int64(row.actor)
-    row.seen[challenger] |= row.hand_kinds[actor]
-    for card in range(rules.n_cards):
-        if row.holder[card] == actor:
-            row.known_by[card] |= np.uint16(1 << challenger)
-            row.shown_to[card] |= np.uint16(1 << challenger)
+    for word in range(CARD_WORDS):
+        row.known[challenger, word] |= row.hands[actor, word]
+        row.shown[challenger, word] |= row.hands[actor, word]
     if row.guilty:
         forced_draw(rules, row, actor, row.stack, supply, log)
         _begin_turn(row, challenger)
@@ -475,17 +465,15 @@ def _give(rules, row, kind):
     receiver = seat_after(row, giver)
     card = _pick(rules, row, giver, kind)
     leave_hand(rules, row, giver, card)
-    row.holder[card] = receiver
-    row.known_by[card] = np.uint16(1 << giver)
-    row.shown_to[card] = np.uint16(1 << giver)
-    row.seen[giver] |= bit(kind)
-    row.hand_kinds[receiver] |= bit(kind)
-    row.hand_size[receiver] += 1
+    enter_hand(rules, row, receiver, card)
+    add_card(row.known[giver], card)
+    add_card(row.shown[giver], card)
     # The others don't know what left: nothing in the giver's hand is certain for them any more.
-    for other in range(rules.n_cards):
-        if row.holder[other] == giver:
-            row.known_by[other] &= np.uint16(1 << receiver)
-            row.shown_to[other] &= np.uint16(1 << receiver)
+    for other in range(row.num_players):
+        if other != receiver:
+            for word in range(CARD_WORDS):
+                row.known[other, word] &= ~row.hands[giver, word]
+                row.shown[other, word] &= ~row.hands[giver, word]
     for color in range(rules.n_colors):
         off = np.int64(row.off_color[giver, color])
         row.off_color[giver, color] = max(off - 1, 0)
@@ -499,11 +487,9 @@ def _go_out(rules, row, supply, log):
     count = _draw_number(rules, row)
     if count > 0:
         forced_draw(rules, row, seat_after(row, winner), row.stack + count, supply, log)
-    for card in range(rules.n_cards):
-        holder = row.holder[card]
-        if holder < row.num_players:
-            scorer = holder if rules.elimination else winner
-            row.points[scorer] += rules.kind_points[rules.card_kind[card]]
+    for seat in range(row.num_players):
+        scorer = np.int64(seat) if rules.elimination else winner
+        row.points[scorer] += points_held(rules, row, seat)
     for seat in range(row.num_players):
         row.scores[seat] += row.points[seat]
         if rules.elimination and row.scores[seat] >= rules.match_goal:
@@ -513,7 +499,19 @@ def _go_out(rules, row, supply, log):
     _end_round(row, End.OUT)
 
 
-@kernel
+@inlined
+def points_held(rules, row, seat):
+    """What the cards in a hand are worth together."""
+    points = 0
+    kinds = row.hand_kinds[seat]
+    while kinds != EMPTY:
+        kind = first(kinds)
+        kinds = without_first(kinds)
+        points += rules.kind_points[kind] * copies_in(rules, row.hands[seat], kind)
+    return points
+
+
+@inlined
 def _count_bits(seats):
     count = 0
     for seat in range(MAX_SEATS):
@@ -527,13 +525,12 @@ def _count_bits(seats):
 @kernel
 def _exchange(rules, row, one, other):
     """Two seats swap hands."""
-    row.seen[one] |= row.hand_kinds[one]
-    row.seen[other] |= row.hand_kinds[other]
-    for card in range(rules.n_cards):
-        if row.holder[card] == one:
-            _move_card(row, card, one, other)
-        elif row.holder[card] == other:
-            _move_card(row, card, other, one)
+    _see_off(row, one, other)
+    _see_off(row, other, one)
+    for word in range(CARD_WORDS):
+        cards = row.hands[one, word]
+        row.hands[one, word] = row.hands[other, word]
+        row.hands[other, word] = cards
     kinds, size = row.hand_kinds[one], row.hand_size[one]
     row.hand_kinds[one], row.hand_size[one] = row.hand_kinds[other], row.hand_size[other]
     row.hand_kinds[other], row.hand_size[other] = kinds, size
@@ -546,30 +543,33 @@ def _exchange(rules, row, one, other):
 @kernel
 def _rotate(rules, row):
     """Every seat passes its hand to the next."""
-    for giver in range(row.num_players):
-        row.seen[giver] |= row.hand_kinds[giver]
-    for card in range(rules.n_cards):
-        holder = row.holder[card]
-        if holder < row.num_players:
-            _move_card(row, card, holder, seat_after(row, holder))
     seat = np.int64(row.actor)
-    last_kinds, last_size = row.hand_kinds[seat], row.hand_size[seat]
-    last_off = row.off_color[seat].copy()
+    for _ in range(row.players_in):
+        _see_off(row, seat, seat_after(row, seat))
+        seat = seat_after(row, seat)
+    cards = row.hands[seat].copy()
+    kinds, size, off = row.hand_kinds[seat], row.hand_size[seat], row.off_color[seat].copy()
     for _ in range(row.players_in):
         seat = seat_after(row, seat)
-        kinds, size, off = row.hand_kinds[seat], row.hand_size[seat], row.off_color[seat].copy()
-        row.hand_kinds[seat], row.hand_size[seat] = last_kinds, last_size
-        row.off_color[seat, :] = last_off
-        last_kinds, last_size, last_off = kinds, size, off
+        next_cards = row.hands[seat].copy()
+        next_kinds, next_size = row.hand_kinds[seat], row.hand_size[seat]
+        next_off = row.off_color[seat].copy()
+        row.hands[seat, :] = cards
+        row.hand_kinds[seat], row.hand_size[seat] = kinds, size
+        row.off_color[seat, :] = off
+        cards, kinds, size, off = next_cards, next_kinds, next_size, next_off
 
 
 @kernel
-def _move_card(row, card, giver, receiver):
-    """A card changes hands with all the others: who had it knows where it is now.
+def _see_off(row, giver, receiver):
+    """A hand is about to change seats: who had it knows where it is then.
 
     The receiver cannot tell which of its new cards third seats had seen.
     """
-    row.holder[card] = receiver
-    row.known_by[card] |= np.uint16(1 << giver)
-    row.known_by[card] &= ~np.uint16(1 << receiver)
-    row.shown_to[card] = np.uint16(1 << giver)
+    for word in range(CARD_WORDS):
+        cards = row.hands[giver, word]
+        for seat in range(row.num_players):
+            row.shown[seat, word] &= ~cards
+        row.known[giver, word] |= cards
+        row.shown[giver, word] |= cards
+        row.known[receiver, word] &= ~cards

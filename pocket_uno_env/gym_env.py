@@ -8,13 +8,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 
 from .agents import Agent
 from .learner_games import LearnerGames
 from .render import render_text
 from .rules import Rules
-from .snapshot import snapshot
+from .snapshot import END_NAMES, snapshot
 from .state import End
 
 ILLEGAL = ("end", "raise")
@@ -25,7 +24,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     Parameters
     ----------
-    rules, num_players, opponents, reward, max_cycles
+    rules, num_players, opponents, reward, max_cycles, view, compact
         As for `learner_games.LearnerGames`.
     illegal : {"end", "raise"}
         What an illegal action does: ends the episode with the reward `penalty`, or raises
@@ -36,9 +35,10 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     Notes
     -----
-    Observation: float32 in [0, 1], `pocket_uno_env.describe` has the layout. Action: the ids of
-    the rules' action names. ``action_masks()`` and ``info["action_mask"]``: int8, 1 for legal.
-    Reward: what the round pays the learner, at its end. A capped round is truncated.
+    Observation: float32 in [0, 1], or uint8 if compact; `pocket_uno_env.describe` has the layout.
+    Action: the ids of the rules' action names. ``action_masks()`` and ``info["action_mask"]``:
+    int8, 1 for legal. Reward: what the round pays the learner, at its end. A capped round is
+    truncated.
     """
 
     metadata = {"render_modes": ["ansi", "human"], "render_fps": 1}  # noqa: RUF012 - Gymnasium's
@@ -50,6 +50,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         opponents: Sequence[str | Agent] = ("greedy",),
         reward: str = "win",
         max_cycles: int = 20_000,
+        view: str = "plain",
+        compact: bool = False,
         illegal: str = "end",
         penalty: float = -1.0,
         render_mode: str | None = None,
@@ -61,14 +63,17 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
                 f"render_mode is {render_mode!r}; expected None or one of "
                 f"{self.metadata['render_modes']}"
             )
-        self.games = LearnerGames(1, rules, num_players, opponents, reward, max_cycles)
+        self.games = LearnerGames(
+            1, rules, num_players, opponents, reward, max_cycles, view, compact
+        )
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = render_mode
-        self.observation_space = spaces.Box(0.0, 1.0, (self.games.observation_size,), np.float32)
-        self.action_space = spaces.Discrete(self.games.n_actions)
+        self.observation_space = self.games.observation_space
+        self.action_space = self.games.action_space
         self._running = False
-        self._ending = "no round has been dealt"
+        self._ending = ""
+        self._table: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -76,9 +81,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         """Deal a round and play to the learner's first decision; the same seed, the same round."""
         super().reset(seed=seed)
         self.games.start(np.uint64(self.np_random.integers(2**64, dtype=np.uint64)))
-        self._running = True
-        if self.render_mode == "human":
-            self.render()
+        self._running, self._table = True, self.games.rows
+        self._show()
         return self.games.look()[0], self._info()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -86,46 +90,47 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         if not self._running:
             raise RuntimeError("the round is over or has not begun; call reset() first")
         games = self.games
-        chosen = games.as_actions([operator.index(action)])
-        if not games.legal(chosen)[0]:
+        chosen = operator.index(action)
+        if not (0 <= chosen < games.n_actions and games.masks[0, chosen]):
             if self.illegal == "raise":
-                raise ValueError(games.illegal(0, operator.index(action)))
+                raise ValueError(games.illegal(0, chosen))
             self._running = False
             self._ending = f"the round is over, an illegal action: {self.penalty:g}"
+            self._show()
             return games.look()[0], self.penalty, True, False, self._info(illegal=True)
-        games.step(games.everywhere, chosen)
-        end = End(games.ends[0])
+        games.step(games.everywhere, np.array([chosen]))
+        end, reward = int(games.ends[0]), float(games.rewards[0])
         if end == End.RUNNING:
-            if self.render_mode == "human":
-                self.render()
+            self._show()
             return games.look()[0], 0.0, False, False, self._info()
-        self._running = False
-        self._ending = f"the round is over ({end.name.lower()}), it paid {games.rewards[0]:g}"
-        info = self._info(end=end.name.lower())
+        self._running, self._table = False, games.final_rows
+        self._ending = f"the round is over ({END_NAMES[end]}), it paid {reward:g}"
+        self._show()
         truncated = end == End.TRUNCATED
-        return (
-            games.final_observations[0].copy(),
-            float(games.rewards[0]),
-            not truncated,
-            truncated,
-            info,
-        )
+        info = self._info(end=END_NAMES[end])
+        return games.final(games.everywhere)[0], reward, not truncated, truncated, info
 
     def action_masks(self) -> np.ndarray:
         """The legal actions: int8, shape ``(n_actions,)``; zeros when the round is over."""
         return np.asarray(self.games.masks[0] * np.int8(self._running))
 
     def render(self) -> str | None:
-        """The table as text, all hands open; after the end, how the round ended."""
+        """The table as text, all hands open; after the end with how the round ended."""
         if self.render_mode is None:
             return None
-        text = render_text(snapshot(self.games.rules, self.games.rows[0]))
-        learner = int(self.games.books["learner"][0])
-        text = f"you are player_{learner}\n{text}" if self._running else self._ending
+        if self._table is None:
+            raise RuntimeError("there is no round yet; call reset() first")
+        seat = self.games.books["learner"][0]
+        caption = f"you are player_{seat}" if self._running else self._ending
+        text = f"{caption}\n{render_text(snapshot(self.games.rules, self._table[0]))}"
         if self.render_mode == "ansi":
             return text
         print(text)
         return None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _info(self, **more: Any) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), **more}

@@ -13,7 +13,7 @@ from .counting import belief_of, guilt_chance, look, reply_chances, unseen, with
 from .engine import can_challenge, matching_kinds, playable_kinds
 from .information import own_hand
 from .kernel import kernel
-from .piles import seat_after, top_kind
+from .piles import seat_after
 from .rules import NO_COLOR
 from .state import Effect, Phase
 from .turns import cards_hit, goes_out, is_action, next_mover, seat_before
@@ -136,7 +136,7 @@ def _best_play(rules, row, w):
         return play_action(rules, first(playable), 0)
     view = look(rules, row, w[Feature.TRUST])
     hand = view.count.hand
-    top, color = np.int64(top_kind(rules, row)), np.int64(row.active_color)
+    top, color = np.int64(row.top), np.int64(row.active_color)
     most = -ABOVE_ALL
     if best >= 0 and row.phase != Phase.STACK:
         if row.phase == Phase.DRAWN:

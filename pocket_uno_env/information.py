@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bits import EMPTY, bit, first, without_first
+from .bits import EMPTY, bit, first, has_card, size, without_first
+from .cards import CARD_WORDS, MAX_CARDS
 from .engine import UNO_PENALTY
-from .kernel import kernel
-from .state import IN_DISCARD_PILE, Phase
+from .kernel import inlined
+from .piles import copies_in
+from .state import Phase
 
 PUBLIC_FIELDS = frozenset(
     {
@@ -33,6 +35,7 @@ PUBLIC_FIELDS = frozenset(
         "scores",
         "stack",
         "to_act",
+        "top",
         "top_before",
     }
 )
@@ -43,105 +46,114 @@ failed to follow it (it drew instead, or was found innocent of a challenge), les
 or given since. Evidence, not proof: a seat may draw with a playable card in hand.
 """
 
+IN_DISCARD_PILE = 253
 UNSEEN = 252
 """Where a card is that the seat cannot place: in the draw pile or unknown in another hand."""
 
 
-@kernel
+@inlined
 def own_hand(row, seat):
     """The kinds in the seat's own hand, as a bit set."""
     return row.hand_kinds[seat]
 
 
-@kernel
+@inlined
 def place_of(row, seat, card):
     """Where `seat` knows a physical card to be: a seat, `IN_DISCARD_PILE` or `UNSEEN`."""
-    place = row.holder[card]
-    if place == seat or place == IN_DISCARD_PILE:
-        return place
-    if (row.known_by[card] >> seat) & 1:
-        return place
+    if has_card(row.discards, card):
+        return IN_DISCARD_PILE
+    for other in range(row.num_players):
+        if has_card(row.hands[other], card) and (other == seat or has_card(row.known[seat], card)):
+            return other
     return UNSEEN
 
 
-@kernel
+@inlined
 def discards(row):
     """The kinds in the discard pile, as a bit set."""
     return row.discard_kinds
 
 
-@kernel
+@inlined
+def discarded_count(rules, row, kind):
+    """How many cards of a kind are in the discard pile."""
+    return copies_in(rules, row.discards, kind)
+
+
+@inlined
+def own_count(rules, row, seat, kind):
+    """How many cards of a kind the seat holds."""
+    return copies_in(rules, row.hands[seat], kind)
+
+
+@inlined
 def known_kinds(rules, row, seat, other):
     """The kinds of which `seat` knows at least one card in the hand of `other`, as a bit set."""
-    known = EMPTY
-    kinds = row.hand_kinds[other] & row.seen[seat]
-    while kinds != EMPTY:
-        kind = first(kinds)
-        kinds = without_first(kinds)
-        if known_count(rules, row, seat, other, kind) > 0:
-            known |= bit(kind)
-    return known
+    return _kinds_in_both(rules, row.hands[other], row.known[seat])
 
 
-@kernel
+@inlined
 def known_count(rules, row, seat, other, kind):
-    """How many cards of a kind `seat` can place at `other`: a seat or `IN_DISCARD_PILE`."""
-    count = 0
-    card = np.int64(rules.first_card[kind])
-    for copy in range(card, card + rules.copies[kind]):
-        if place_of(row, seat, copy) == other:
-            count += 1
-    return count
+    """How many cards of a kind `seat` knows in the hand of `other`."""
+    return _copies_in_both(rules, row.hands[other], row.known[seat], kind)
 
 
-@kernel
+@inlined
 def shown_kinds(rules, row, seat, other):
     """The kinds of the seat's own cards of which it knows that `other` knows them."""
-    shown = EMPTY
-    kinds = row.hand_kinds[seat] & row.seen[other]
-    while kinds != EMPTY:
-        kind = first(kinds)
-        kinds = without_first(kinds)
-        if shown_count(rules, row, seat, other, kind) > 0:
-            shown |= bit(kind)
-    return shown
+    return _kinds_in_both(rules, row.hands[seat], row.shown[other])
 
 
-@kernel
+@inlined
 def shown_count(rules, row, seat, other, kind):
     """How many of the seat's own cards of a kind it knows `other` to know."""
+    return _copies_in_both(rules, row.hands[seat], row.shown[other], kind)
+
+
+@inlined
+def _kinds_in_both(rules, cards, others):
+    """The kinds of the cards that are in both of two sets."""
+    # The first copy of a kind has the kind's number; the further ones are looked up.
+    further = cards[0] & others[0]
+    kinds = further & (bit(rules.n_kinds) - np.uint64(1))
+    further ^= kinds
+    for word in range(CARD_WORDS):
+        if word > 0:
+            further = cards[word] & others[word]
+        while further != EMPTY:
+            kinds |= bit(rules.card_kind[64 * word + first(further)])
+            further = without_first(further)
+    return kinds
+
+
+@inlined
+def _copies_in_both(rules, cards, others, kind):
     count = 0
-    card = np.int64(rules.first_card[kind])
-    for copy in range(card, card + rules.copies[kind]):
-        if row.holder[copy] == seat and (row.shown_to[copy] >> other) & 1:
-            count += 1
+    for word in range(CARD_WORDS):
+        count += size(cards[word] & others[word] & rules.kind_cards[kind, word])
     return count
 
 
-@kernel
+@inlined
 def own_drawn_kind(rules, row, seat):
-    """The kind the seat has just drawn and may play, or -1."""
-    if row.phase == Phase.DRAWN and row.to_act == seat:
-        return np.int64(rules.card_kind[row.drawn_card])
-    return -1
+    """The kind that the seat has just drawn and may play, as a bit set; empty if there is none."""
+    mine = np.uint64((row.phase == Phase.DRAWN) & (row.to_act == seat))
+    return bit(rules.card_kind[row.drawn_card & (MAX_CARDS - 1)]) * mine
 
 
-@kernel
+@inlined
 def held(rules, row, seat, kinds):
     """How many of the seat's own cards are of the given kinds (a bit set)."""
     kinds &= row.hand_kinds[seat]
-    count = 0
-    while kinds != EMPTY:
-        kind = first(kinds)
-        kinds = without_first(kinds)
-        card = np.int64(rules.first_card[kind])
-        for copy in range(card, card + rules.copies[kind]):
-            if row.holder[copy] == seat:
-                count += 1
+    several = kinds & rules.multiple_kinds
+    count = size(kinds ^ several)
+    while several != EMPTY:
+        count += own_count(rules, row, seat, first(several))
+        several = without_first(several)
     return count
 
 
-@kernel
+@inlined
 def judged_size(row):
     """How many cards the hand in question held when it is judged: before its UNO penalty.
 

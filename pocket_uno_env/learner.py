@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .batch import next_game
+from .canonical import unowned_tables, write_view
 from .deal import new_game
 from .engine import apply, truncate, write_mask
-from .kernel import kernel
+from .kernel import kernel, unowned
 from .observation import write_observation
 from .payoff import round_payoffs
 from .rng import row_seed
@@ -31,6 +32,7 @@ BOOK = np.dtype(
         ("reward", np.float64),
         ("opponents", np.int64, (MAX_SEATS,)),
         ("learner", np.int64),
+        ("last_learner", np.int64),
         ("waits_for", np.int64),
         ("decided", np.bool_),
         ("end", np.uint8),
@@ -42,7 +44,8 @@ BOOK = np.dtype(
 ``learner`` is the learner's seat and ``opponents[seat]`` the code of each other seat's agent, both
 for this round. ``waits_for`` says who has to act: `LEARNER`, or the number of an agent that is not
 scripted. ``decided``: the learner has had a decision in this round. ``reward`` and ``end`` are the
-outcome of the learner's last decision: `End.RUNNING`, or why its round ended.
+outcome of the learner's last decision: `End.RUNNING`, or why its round ended, in which the learner
+sat at ``last_learner``.
 """
 
 
@@ -84,7 +87,7 @@ def _forced_action(rules, row, mask):
 
 
 @kernel
-def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observation, forced):
+def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i, forced):
     """Play until somebody who is not scripted has to act, through the end of a round if need be.
 
     A round that is over before the learner's first decision teaches nothing: the next one is
@@ -109,33 +112,33 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_observat
             round_payoffs(rules, row, reward, payoffs)
             book.reward = payoffs[book.learner]
             book.end = row.end
-            write_observation(rules, row, book.learner, final_observation)
+            book.last_learner = book.learner
+            final_rows[i] = row
         _deal(rules, row, book, pool)
 
 
 @kernel
 def start_learners(
-    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_observations, forced
+    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_rows, forced
 ):
     """Start every game and play on; `continue_learners` has the parameters.
 
     Game ``i`` is seeded by ``(seed, i)``, seed uint64.
     """
-    payoffs = np.zeros(num_players)
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_rows), np.zeros(num_players)
     for i in range(rows.shape[0]):
         row, book = rows[i], books[i]
         new_game(row, num_players, row_seed(seed, np.uint64(i)))
         book.reward = 0.0
         book.end = End.RUNNING
         _deal(rules[0], row, book, pool)
-        _play_on(
-            rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i], forced
-        )
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
 @kernel
 def continue_learners(
-    rules, rows, books, index, actions, pool, max_cycles, reward, final_observations, forced
+    rules, rows, books, index, actions, pool, max_cycles, reward, final_rows, forced
 ):
     """Take the awaited action in some games and play on, until somebody else has to act.
 
@@ -148,42 +151,31 @@ def continue_learners(
     pool : int64 array
         The codes from which each seat's agent is drawn, with their frequencies.
     reward : `payoff.Reward`
-    final_observations : float32 array, shape ``(n, size)``
-        Written where the learner's round ends: what it then knows.
+    final_rows : `state.ROW` array, shape ``(n,)``
+        Written where the learner's round ends: the game as it then was.
     forced : int8 array, shape ``(n_actions,)``, scratch, or None
         With it a decision of the learner's with one legal action is made for it. A round in which
         it has no other is passed over.
     """
-    payoffs = np.zeros(np.int64(rows[0].num_players))
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
         row, book = rows[i], books[i]
         _take(rules[0], row, actions[j], max_cycles)
-        _play_on(
-            rules[0], row, book, pool, max_cycles, reward, payoffs, final_observations[i], forced
-        )
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
 @kernel
-def redeal_learners(
-    rules, rows, books, index, pool, max_cycles, reward, final_observations, forced
-):
+def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_rows, forced):
     """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
-    payoffs = np.zeros(np.int64(rows[0].num_players))
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
-        _deal(rules[0], rows[i], books[i], pool)
-        _play_on(
-            rules[0],
-            rows[i],
-            books[i],
-            pool,
-            max_cycles,
-            reward,
-            payoffs,
-            final_observations[i],
-            forced,
-        )
+        row, book = rows[i], books[i]
+        _deal(rules[0], row, book, pool)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
 @kernel
@@ -198,9 +190,33 @@ def waiting_for(books, agent, index):
 
 
 @kernel
-def look_learners(rules, rows, observations, masks):
-    """Write what the seat to act knows and may do: float32 ``(n, size)``, int8 ``(n, actions)``."""
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        write_observation(rules[0], row, row.to_act, observations[i])
-        write_mask(rules[0], row, masks[i])
+def look_learners(rules, rows, seats, index, tables, observations, masks, orders):
+    """Write what the learner knows and may do, in the view of `tables` unless they are None.
+
+    Parameters
+    ----------
+    seats : int64 array, shape ``(n,)``
+        Where the learner sits in each of `rows`.
+    index : int64 array, shape ``(m,)``
+        Which of the rows are looked at.
+    tables : `canonical.ColorTables` or None
+    observations : float32 or uint8 array, shape ``(m, size)``, written
+    masks : int8 array, shape ``(m, n_actions)``, written
+    orders : int64 array, shape ``(m, colors)``, written if there are tables
+    """
+    rules, rows = unowned(rules), unowned(rows)
+    observations, masks = unowned(observations), unowned(masks)
+    if tables is None:
+        for j in range(index.shape[0]):
+            row = rows[index[j]]
+            write_observation(rules[0], row, seats[index[j]], observations[j])
+            write_mask(rules[0], row, masks[j])
+    else:
+        named, orders = unowned_tables(tables), unowned(orders)
+        kept_observation, kept_mask = np.empty_like(observations[0]), np.empty_like(masks[0])
+        plain, legal = unowned(kept_observation), unowned(kept_mask)
+        for j in range(index.shape[0]):
+            row = rows[index[j]]
+            write_observation(rules[0], row, seats[index[j]], plain)
+            write_mask(rules[0], row, legal)
+            write_view(named, plain, legal, orders[j], observations[j], masks[j])

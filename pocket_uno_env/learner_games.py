@@ -7,13 +7,16 @@ its library and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from .actions import catalogue
 from .agents import Agent, load
 from .agents.protocol import illegal_action
-from .batch import first_illegal
+from .batch import first_illegal, mask_rows
+from .canonical import color_tables, plain_actions, view_actions
 from .learner import (
     continue_learners,
     look_learners,
@@ -22,11 +25,13 @@ from .learner import (
     start_learners,
     waiting_for,
 )
-from .observation import observation_size
+from .observation import COMPACT_SCALE, observation_size
 from .payoff import REWARDS
 from .rules import Rules, check_count
 from .snapshot import phase_name
 from .state import End, new_rows
+
+VIEWS = ("plain", "canonical")
 
 
 class LearnerGames:
@@ -50,8 +55,12 @@ class LearnerGames:
         What a finished round pays the learner (`payoff.round_payoffs`).
     max_cycles : int
         Decisions, everybody's, after which a round is truncated.
+    view : {"plain", "canonical"}
+        The colours by name, or in the order of `canonical`; actions and masks likewise.
+    compact : bool
+        Observations in bytes, a quarter of the memory: uint8, times `observation.COMPACT_SCALE`.
     skip_forced : bool
-        Make the learner's decisions with one legal action for it.
+        Make the learner's decisions with one legal action for it, about a quarter of all.
 
     Attributes
     ----------
@@ -61,11 +70,15 @@ class LearnerGames:
         The learner's legal actions, as of the last `look`.
     codes : int64 array
         From these each seat's agent is drawn (`learner`); see `draw`.
+    orders : int64, shape ``(num_games, colors)``
+        The colour in each place of the view, as of the last `look`.
+    final_rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
+        Where a round has ended, the game as it was then.
     rewards : float64, shape ``(num_games,)``
     ends : uint8, shape ``(num_games,)``
         `End.RUNNING`, or why the round that the last step ended has ended.
-    final_observations : float32, shape ``(num_games, observation_size)``
-        Where a round ended, what the learner knew then.
+    observation_space, action_space : gymnasium.spaces
+        Of a single game.
 
     Notes
     -----
@@ -81,12 +94,17 @@ class LearnerGames:
         opponents: Sequence[str | Agent],
         reward: str,
         max_cycles: int,
+        view: str = "plain",
+        compact: bool = False,
         skip_forced: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
+        self._table = self.rules.table
         self.num_players = self.rules.check_players(num_players)
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        if view not in VIEWS:
+            raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
         if isinstance(opponents, str) or not opponents:
             raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
         self.num_games = check_count("num_envs", num_games)
@@ -107,7 +125,15 @@ class LearnerGames:
         self.rows = new_rows(num_games)
         self.books = new_books(num_games)
         self.masks = np.zeros((num_games, self.n_actions), np.int8)
-        self.final_observations = np.zeros((num_games, self.observation_size), np.float32)
+        self.view = view
+        canonical = view == "canonical"
+        self._tables = color_tables(self.rules, self.num_players) if canonical else None
+        self.orders = np.tile(np.arange(self.rules.colors), (num_games, 1))
+        self._dtype = np.uint8 if compact else np.float32
+        one = COMPACT_SCALE if compact else 1
+        self.observation_space = spaces.Box(0, one, (self.observation_size,), self._dtype)
+        self.action_space = spaces.Discrete(self.n_actions)
+        self.final_rows = new_rows(num_games)
         self.everywhere = np.arange(num_games)
         self._waiting = np.zeros(num_games, np.int64)
         self._forced = np.zeros(self.n_actions, np.int8) if skip_forced else None
@@ -125,7 +151,7 @@ class LearnerGames:
     def start(self, seed: np.uint64) -> None:
         """Deal a new game everywhere and play to the learner's first decision."""
         start_learners(
-            self.rules.table, self.rows, self.books, self.num_players, seed, *self._settings()
+            self._table, self.rows, self.books, self.num_players, seed, *self._settings()
         )
         self._ask_opponents()
 
@@ -136,9 +162,10 @@ class LearnerGames:
         """
         self.books["reward"] = 0
         self.books["end"] = End.RUNNING
-        continue_learners(
-            self.rules.table, self.rows, self.books, index, actions, *self._settings()
-        )
+        if self._tables is not None:
+            viewed, actions = actions, np.empty_like(actions)
+            plain_actions(self._tables, self.orders[index], viewed, actions)
+        continue_learners(self._table, self.rows, self.books, index, actions, *self._settings())
         self._ask_opponents()
 
     def draw(self, frequencies: np.ndarray) -> None:
@@ -148,14 +175,39 @@ class LearnerGames:
 
     def redeal(self, index: np.ndarray) -> None:
         """Give the games of `index` up and deal the next ones in their place."""
-        redeal_learners(self.rules.table, self.rows, self.books, index, *self._settings())
+        redeal_learners(self._table, self.rows, self.books, index, *self._settings())
         self._ask_opponents()
 
     def look(self) -> np.ndarray:
-        """What the learner knows, float32 ``(num_games, observation_size)``; writes `masks`."""
-        observations = np.empty((self.num_games, self.observation_size), np.float32)
-        look_learners(self.rules.table, self.rows, observations, self.masks)
+        """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
+        seats = self.books["learner"]
+        return self._look(self.rows, seats, self.everywhere, self.masks, self.orders)
+
+    def final(self, index: np.ndarray) -> np.ndarray:
+        """What the learner knew at the end of the rounds that the last step ended in `index`."""
+        masks = np.empty((len(index), self.n_actions), np.int8)
+        orders = np.empty((len(index), self.rules.colors), np.int64)
+        return self._look(self.final_rows, self.books["last_learner"], index, masks, orders)
+
+    def _look(
+        self,
+        rows: np.ndarray,
+        seats: np.ndarray,
+        index: np.ndarray,
+        masks: np.ndarray,
+        orders: np.ndarray,
+    ) -> np.ndarray:
+        observations = np.empty((len(index), self.observation_size), self._dtype)
+        look_learners(self._table, rows, seats, index, self._tables, observations, masks, orders)
         return observations
+
+    def ask(self, agent: Agent) -> np.ndarray:
+        """What `agent` would do in the learner's place: int64, shape ``(num_games,)``."""
+        actions = agent.act_rows(self.rules, self.rows, self.everywhere)
+        if self._tables is not None:
+            plain, actions = actions, np.empty_like(actions)
+            view_actions(self._tables, self.orders, plain, actions)
+        return actions
 
     def as_actions(self, actions: object) -> np.ndarray:
         """`actions` as int64, shape ``(num_games,)``; ValueError if they are something else.
@@ -179,16 +231,28 @@ class LearnerGames:
     def illegal(self, game: int, action: int) -> str:
         """The message about an action that is not legal in a game."""
         names = catalogue(self.rules)
-        known = f" ({names.name(action)!r})" if 0 <= action < len(names) else ""
+        known = 0 <= action < len(names)
+        number = np.array([action if known else 0])
+        mask = np.zeros((1, self.n_actions), np.int8)
+        if self._tables is not None:
+            plain_actions(self._tables, self.orders[game : game + 1], number.copy(), number)
+        mask_rows(self._table, self.rows, np.array([game]), mask)
+        name = f" ({names.name(int(number[0]))!r})" if known else ""
         return (
-            f"action {action}{known} is not legal in game {game}, phase "
-            f"{phase_name(self.rows[game])!r}; legal: "
-            f"{', '.join(names.legal_names(self.masks[game]))}"
+            f"action {action}{name} is not legal in game {game}, phase "
+            f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
 
-    def _settings(self) -> tuple[np.ndarray, int, int, np.ndarray, np.ndarray | None]:
+    def in_game(self, games: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """What actions of the view are in those games: int64 ``(m,)`` all three."""
+        plain = actions.astype(np.int64)
+        if self._tables is not None:
+            plain_actions(self._tables, self.orders[games], actions, plain)
+        return plain
+
+    def _settings(self) -> tuple[np.ndarray, int, int, Any, np.ndarray | None]:
         reward = int(REWARDS[self.reward])
-        return self.codes, self.max_cycles, reward, self.final_observations, self._forced
+        return self.codes, self.max_cycles, reward, self.final_rows, self._forced
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""
@@ -201,8 +265,8 @@ class LearnerGames:
                 asking = True
                 index = self._waiting[:count].copy()
                 actions = agent.act_rows(self.rules, self.rows, index)
-                if (j := first_illegal(self.rules.table, self.rows, index, actions)) >= 0:
+                if (j := first_illegal(self._table, self.rows, index, actions)) >= 0:
                     raise illegal_action(agent, self.rules, self.rows, index[j], actions[j])
                 continue_learners(
-                    self.rules.table, self.rows, self.books, index, actions, *self._settings()
+                    self._table, self.rows, self.books, index, actions, *self._settings()
                 )

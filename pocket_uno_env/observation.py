@@ -16,235 +16,263 @@ from functools import lru_cache
 import numpy as np
 
 from .bits import EMPTY, first, without_first
+from .cards import MAX_CARDS
 from .information import (
+    discarded_count,
     discards,
     known_count,
     known_kinds,
+    own_count,
     own_drawn_kind,
     own_hand,
     shown_count,
     shown_kinds,
 )
-from .kernel import kernel
-from .piles import top_kind
-from .rules import NO_COLOR, NO_KIND, Rules
-from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_SEAT, Phase
+from .kernel import inlined, kernel
+from .rules import MAX_KINDS, NO_COLOR, NO_KIND, Rules
+from .spread import spread
+from .state import NO_SEAT, Phase
 
-_1 = np.uint64(1)
 COMPACT_SCALE = 240
 """A uint8 observation is the float32 one times this; most shares of 1 are then whole numbers."""
 SIZE_BINS = 8
 """Hand sizes 1 to 7 have a one-hot place each, 8 and more share the last."""
+_ONE_OF = 1.0 / np.maximum(np.arange(MAX_CARDS + 1), 1)
+"""One share of so many; a division takes as long as ten multiplications."""
+_1 = np.uint64(1)
+_PENDING = np.uint64(
+    sum(1 << p for p in (Phase.UNO, Phase.CATCH, Phase.CHALLENGE, Phase.STACK, Phase.JUMP))
+)
 
 
-@kernel
+@inlined
 def _relative(row, observer, seat):
     """How many places `seat` sits to the left of the observer."""
     places = np.int64(seat) - observer
     return places if places >= 0 else places + row.num_players
 
 
-@kernel
+@inlined
 def _seat(row, observer, places):
     """The seat so many places to the left of the observer."""
     seat = np.int64(observer) + places
     return seat if seat < row.num_players else seat - row.num_players
 
 
-@kernel
-def _put(out, at, value, one):
-    """A value from 0 to 1 that may lie between them."""
-    if one == 1:
-        out[at] = value
-    else:
-        out[at] = np.floor(value * one + 0.5)
+@inlined
+def _put(out, at, share):
+    """A share of `one` that may lie between 0 and it."""
+    out[at] = np.uint8(share + 0.5) if out.itemsize == 1 else share
 
 
-@kernel
-def _kinds(rules, kinds, out, at, one):
-    """A set of kinds: 1 for each; the encoder corrects those with several copies."""
-    if kinds == EMPTY:
-        return
-    for kind in range(rules.n_kinds):
-        out[at + kind] = np.float32((kinds >> np.uint64(kind)) & _1) * one
+@inlined
+def _several(rules, kinds):
+    """Those of some kinds whose copies have to be counted."""
+    return (kinds & rules.multiple_kinds) | rules.few_multiples
 
 
-@kernel
+@inlined
+def _put_share(rules, kind, count, out, at, one):
+    """The share of a kind's copies that lies at one place."""
+    _put(out, at + kind, count * (one * _ONE_OF[rules.copies[kind]]))
+
+
+@inlined
 def _hand(rules, row, seat, out, at, one):
-    return _shares(rules, row, seat, seat, own_hand(row, seat), out, at, one)
-
-
-@kernel
-def _shares(rules, row, seat, place, kinds, out, at, one):
-    """A set of kinds that lie at one place, with the share of their copies that is there."""
-    _kinds(rules, kinds, out, at, one)
-    multiple = kinds & rules.multiple_kinds
-    while multiple != EMPTY:
-        kind = first(multiple)
-        multiple = without_first(multiple)
-        share = known_count(rules, row, seat, place, kind) / rules.copies[kind]
-        _put(out, at + kind, share, one)
+    kinds = own_hand(row, seat)
+    spread(kinds, rules.n_kinds, out, at, one)
+    several = _several(rules, kinds)
+    while several != EMPTY:
+        kind = first(several)
+        several = without_first(several)
+        _put_share(rules, kind, own_count(rules, row, seat, kind), out, at, one)
     return at + rules.n_kinds
 
 
-@kernel
+@inlined
 def _discards(rules, row, seat, out, at, one):
-    return _shares(rules, row, seat, IN_DISCARD_PILE, discards(row), out, at, one)
+    kinds = discards(row)
+    spread(kinds, rules.n_kinds, out, at, one)
+    several = _several(rules, kinds)
+    while several != EMPTY:
+        kind = first(several)
+        several = without_first(several)
+        _put_share(rules, kind, discarded_count(rules, row, kind), out, at, one)
+    return at + rules.n_kinds
 
 
-@kernel
+@inlined
 def _known(rules, row, seat, out, at, one):
     for i in range(1, row.num_players):
         other = _seat(row, seat, i)
         kinds = known_kinds(rules, row, seat, other)
-        at = _shares(rules, row, seat, other, kinds, out, at, one)
-    return at
-
-
-@kernel
-def _shown(rules, row, seat, out, at, one):
-    for i in range(1, row.num_players):
-        other = _seat(row, seat, i)
-        kinds = shown_kinds(rules, row, seat, other)
-        _kinds(rules, kinds, out, at, one)
-        multiple = kinds & rules.multiple_kinds
-        while multiple != EMPTY:
-            kind = first(multiple)
-            multiple = without_first(multiple)
-            share = shown_count(rules, row, seat, other, kind) / rules.copies[kind]
-            _put(out, at + kind, share, one)
+        spread(kinds, rules.n_kinds, out, at, one)
+        several = _several(rules, kinds)
+        while several != EMPTY:
+            kind = first(several)
+            several = without_first(several)
+            count = known_count(rules, row, seat, other, kind)
+            _put_share(rules, kind, count, out, at, one)
         at += rules.n_kinds
     return at
 
 
-@kernel
+@inlined
+def _shown(rules, row, seat, out, at, one):
+    for i in range(1, row.num_players):
+        other = _seat(row, seat, i)
+        kinds = shown_kinds(rules, row, seat, other)
+        spread(kinds, rules.n_kinds, out, at, one)
+        several = _several(rules, kinds)
+        while several != EMPTY:
+            kind = first(several)
+            several = without_first(several)
+            count = shown_count(rules, row, seat, other, kind)
+            _put_share(rules, kind, count, out, at, one)
+        at += rules.n_kinds
+    return at
+
+
+@inlined
 def _drawn(rules, row, seat, out, at, one):
-    kind = own_drawn_kind(rules, row, seat)
-    if kind >= 0:
-        out[at + kind] = one
+    spread(own_drawn_kind(rules, row, seat), rules.n_kinds, out, at, one)
     return at + rules.n_kinds
 
 
-@kernel
-def _face(rules, kind, out, at, one):
-    """A face without its colour: one-hot over symbols and wilds."""
-    if kind != NO_KIND:
-        out[at + rules.kind_face[kind]] = one
+# From here on the blocks are zeros before an encoder sets what is to be set. Which card, phase or
+# seat it is nobody can predict, the processor neither, so there are no branches on it.
+
+
+@inlined
+def _face(rules, kind, told, out, at, one):
+    """A face without its colour, one-hot over symbols and wilds; zeros unless it is told."""
+    out[at + rules.kind_face[kind & (MAX_KINDS - 1)]] = one * (told & (kind != NO_KIND))
     return at + rules.n_faces
 
 
-@kernel
-def _color(rules, color, out, at, one):
-    if color != NO_COLOR:
-        out[at + color] = one
+@inlined
+def _color(rules, color, told, out, at, one):
+    """A colour, one-hot; zeros unless there is one and it is told."""
+    out[at + (color & 3)] = one * (told & (color != NO_COLOR))
     return at + rules.n_colors
 
 
-@kernel
+@inlined
 def _top(rules, row, seat, out, at, one):
-    return _face(rules, top_kind(rules, row), out, at, one)
+    return _face(rules, row.top, True, out, at, one)
 
 
-@kernel
+@inlined
 def _active_color(rules, row, seat, out, at, one):
-    return _color(rules, row.active_color, out, at, one)
+    return _color(rules, row.active_color, True, out, at, one)
 
 
-@kernel
+@inlined
 def _pending(row):
     """Whether the last play is still being resolved, so that the pile before it matters."""
-    phase = row.phase
-    asked = phase == Phase.CHALLENGE or phase == Phase.UNO or phase == Phase.CATCH
-    return asked or phase == Phase.STACK or phase == Phase.JUMP
+    return (_PENDING >> np.uint64(row.phase)) & _1 != EMPTY
 
 
-@kernel
+@inlined
 def _top_before(rules, row, seat, out, at, one):
-    return _face(rules, row.top_before if _pending(row) else NO_KIND, out, at, one)
+    return _face(rules, row.top_before, _pending(row), out, at, one)
 
 
-@kernel
+@inlined
 def _color_before(rules, row, seat, out, at, one):
-    return _color(rules, row.color_before if _pending(row) else NO_COLOR, out, at, one)
+    return _color(rules, row.color_before, _pending(row), out, at, one)
 
 
-@kernel
+@inlined
 def _phase(rules, row, seat, out, at, one):
     if row.phase != Phase.OVER:
         out[at + row.phase] = one
     return at + rules.n_phases
 
 
-@kernel
+@inlined
 def _to_act(rules, row, seat, out, at, one):
     if row.to_act != NO_SEAT:
         out[at + _relative(row, seat, row.to_act)] = one
     return at + row.num_players
 
 
-@kernel
+@inlined
 def _actor(rules, row, seat, out, at, one):
-    if _pending(row):
-        out[at + _relative(row, seat, row.actor)] = one
+    pending = _pending(row)
+    out[at + (_relative(row, seat, row.actor) if pending else 0)] = one * pending
     return at + row.num_players
 
 
-@kernel
+@inlined
 def _dealer(rules, row, seat, out, at, one):
     out[at + _relative(row, seat, row.dealer)] = one
     return at + row.num_players
 
 
-@kernel
+@inlined
 def _hand_sizes(rules, row, seat, out, at, one):
+    per_card = one * _ONE_OF[rules.n_cards]
     for other in range(row.num_players):
         size = np.int64(row.hand_size[_seat(row, seat, other)])
-        _put(out, at, size / rules.n_cards, one)
+        _put(out, at, size * per_card)
         if size > 0:
             out[at + min(size, SIZE_BINS)] = one
         at += 1 + SIZE_BINS
     return at
 
 
-@kernel
+@inlined
 def _table(rules, row, seat, out, at, one):
-    if row.direction == 1:
-        out[at] = one
-    _put(out, at + 1, row.draw_count / rules.n_cards, one)
-    _put(out, at + 2, row.discard_count / rules.n_cards, one)
-    _put(out, at + 3, row.passes / row.num_players, one)
+    per_card = one * _ONE_OF[rules.n_cards]
+    drawn, discarded, passes = row.draw_count, row.discard_count, row.passes
+    out[at] = one * (row.direction == 1)
+    _put(out, at + 1, drawn * per_card)
+    _put(out, at + 2, discarded * per_card)
+    _put(out, at + 3, passes * (one * _ONE_OF[row.num_players]))
     return at + 4
 
 
-@kernel
+@inlined
 def _scores(rules, row, seat, out, at, one):
+    per_point = one * rules.per_point
     for other in range(row.num_players):
-        share = row.scores[_seat(row, seat, other)] / rules.match_goal
-        _put(out, at + other, min(share, 1.0), one)
+        share = row.scores[_seat(row, seat, other)] * per_point
+        _put(out, at + other, min(share, np.float64(one)))
     return at + row.num_players
 
 
-@kernel
+@inlined
 def _off_color(rules, row, seat, out, at, one):
     for other in range(row.num_players):
         holder = _seat(row, seat, other)
         size = np.int64(row.hand_size[holder])
-        for color in range(rules.n_colors):
-            if size > 0:
-                _put(out, at, min(np.int64(row.off_color[holder, color]), size) / size, one)
-            at += 1
+        per_card = one * _ONE_OF[size]
+        # All four at once, before any is written: the processor has vectors of four.
+        red = min(np.int64(row.off_color[holder, 0]), size) * per_card
+        blue = min(np.int64(row.off_color[holder, 1]), size) * per_card
+        green = min(np.int64(row.off_color[holder, 2]), size) * per_card
+        yellow = min(np.int64(row.off_color[holder, 3]), size) * per_card
+        _put(out, at, red)
+        if rules.n_colors > 1:
+            _put(out, at + 1, blue)
+        if rules.n_colors > 2:
+            _put(out, at + 2, green)
+        if rules.n_colors > 3:
+            _put(out, at + 3, yellow)
+        at += rules.n_colors
     return at
 
 
-@kernel
+@inlined
 def _stack(rules, row, seat, out, at, one):
     if not rules.stacking:
         return at
-    _put(out, at, min(row.stack / rules.n_cards, 1.0), one)
+    _put(out, at, min(row.stack * (one * _ONE_OF[rules.n_cards]), np.float64(one)))
     return at + 1
 
 
-@kernel
+@inlined
 def _public(rules, row, seat, out, at, one):
     """The blocks that everyone can see, from `seat`'s place."""
     at = _top(rules, row, seat, out, at, one)
@@ -262,19 +290,20 @@ def _public(rules, row, seat, out, at, one):
     return _stack(rules, row, seat, out, at, one)
 
 
-@kernel
+@inlined
 def write_observation(rules, row, seat, out):
     """Write what `seat` may know into ``out``, shape ``(observation_size,)``.
 
     float32: values in [0, 1]. uint8: the same times `COMPACT_SCALE`, rounded.
     """
-    out[:] = 0
-    one = np.float32(1.0 if out.itemsize > 1 else COMPACT_SCALE)
+    out[0] = 1 if out.itemsize > 1 else COMPACT_SCALE
+    one = out[0]
     at = _hand(rules, row, seat, out, 0, one)
     at = _discards(rules, row, seat, out, at, one)
     at = _known(rules, row, seat, out, at, one)
     at = _shown(rules, row, seat, out, at, one)
     at = _drawn(rules, row, seat, out, at, one)
+    out[at:] = 0
     return _public(rules, row, seat, out, at, one)
 
 
@@ -405,15 +434,11 @@ def write_state(rules, row, out):
     kinds = rules.n_kinds
     pile = row.num_players * kinds
     at = pile + kinds
-    for card in range(rules.n_cards):
-        place = row.holder[card]
-        start = at
-        if place < row.num_players:
-            start = place * kinds
-        elif place == IN_DRAW_PILE:
-            start = pile
-        kind = rules.card_kind[card]
-        out[start + kind] += np.float32(1.0) / rules.copies[kind]
+    for seat in range(row.num_players):
+        _hand(rules, row, seat, out, seat * kinds, np.float32(1.0))
+    for i in range(row.draw_count):
+        kind = rules.card_kind[row.draw_pile[i]]
+        out[pile + kind] += np.float32(1.0) / rules.copies[kind]
     at += kinds
     if row.draw_count > 0:
         out[at + rules.card_kind[row.draw_pile[row.draw_count - 1]]] = 1

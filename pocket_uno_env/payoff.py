@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from .engine import points_held
 from .kernel import kernel
 from .state import NO_SEAT, End
 
@@ -38,12 +39,12 @@ def round_payoffs(rules, row, reward, out):
     if reward == Reward.WIN:
         win_payoffs(row.num_players, row.winner, out)
         return
-    for card in range(rules.n_cards):
-        holder = row.holder[card]
-        if holder < row.num_players:
-            value = rules.kind_points[rules.card_kind[card]] / rules.match_goal
-            out[holder] -= value
-            out[row.winner] += value
+    total = 0
+    for seat in range(row.num_players):
+        points = points_held(rules, row, seat)
+        total += points
+        out[seat] = -points / rules.match_goal
+    out[row.winner] = total / rules.match_goal
 
 
 @kernel

@@ -12,10 +12,11 @@ from enum import IntEnum
 
 import numpy as np
 
-from .bits import bit
-from .kernel import kernel
+from .bits import EMPTY, add_card, bit, remove_card, size
+from .cards import CARD_WORDS
+from .kernel import inlined, kernel
 from .rng import bounded, next_state
-from .state import IN_DISCARD_PILE, IN_DRAW_PILE, NO_CARD
+from .state import NO_CARD
 
 
 class Note(IntEnum):
@@ -29,7 +30,7 @@ class Note(IntEnum):
     TURNED_BACK = 5
 
 
-@kernel
+@inlined
 def note(log, code, value):
     """Append one pair to the log, if there is one."""
     if log is not None:
@@ -39,7 +40,7 @@ def note(log, code, value):
         log[0] += 1
 
 
-@kernel
+@inlined
 def seat_after(row, seat):
     """The next seat in the present direction that is in the game."""
     seat = np.int64(seat)
@@ -86,12 +87,12 @@ def reshuffle(rules, row, supply, log):
     if count < 1:
         return
     for i in range(count):
-        card = row.discard_pile[i]
-        row.draw_pile[i] = card
-        row.holder[card] = IN_DRAW_PILE
-    row.discard_pile[0] = row.discard_pile[count]
-    row.discard_count = 1
-    row.discard_kinds = bit(rules.card_kind[row.discard_pile[0]])
+        row.draw_pile[i] = row.discard_pile[i]
+    top = row.discard_pile[count]
+    row.discard_count = 0
+    row.discard_kinds = EMPTY
+    row.discards[:] = 0
+    lay(rules, row, top)
     row.draw_count = count
     if supply is not None:
         arrange(rules, row.draw_pile, count, supply)
@@ -102,7 +103,7 @@ def reshuffle(rules, row, supply, log):
         note(log, Note.PILE, rules.card_kind[row.draw_pile[i]])
 
 
-@kernel
+@inlined
 def draw_card(rules, row, seat, supply, log):
     """Draw one card into a hand; returns it, or `NO_CARD` if there is nothing to draw."""
     if row.draw_count == 0:
@@ -112,11 +113,7 @@ def draw_card(rules, row, seat, supply, log):
     row.draw_count -= 1
     card = np.int64(row.draw_pile[row.draw_count])
     kind = rules.card_kind[card]
-    row.holder[card] = seat
-    row.known_by[card] = 0
-    row.shown_to[card] = 0
-    row.hand_kinds[seat] |= bit(kind)
-    row.hand_size[seat] += 1
+    enter_hand(rules, row, seat, card)
     note(log, Note.CARD, kind)
     return card
 
@@ -131,31 +128,42 @@ def forced_draw(rules, row, seat, count, supply, log):
     return count
 
 
-@kernel
+@inlined
+def enter_hand(rules, row, seat, card):
+    """Write a card into a hand's books."""
+    add_card(row.hands[seat], card)
+    row.hand_kinds[seat] |= bit(rules.card_kind[card])
+    row.hand_size[seat] += 1
+
+
+@inlined
 def leave_hand(rules, row, seat, card):
-    """Take a card out of a hand's books; the caller gives it a new place."""
+    """Take a card out of a hand's books; nobody knows it any more. The caller puts it elsewhere."""
     kind = rules.card_kind[card]
-    row.holder[card] = NO_CARD
+    remove_card(row.hands[seat], card)
     row.hand_size[seat] -= 1
-    first = np.int64(rules.first_card[kind])
-    for other in range(first, first + rules.copies[kind]):
-        if row.holder[other] == seat:
-            return
-    row.hand_kinds[seat] &= ~bit(kind)
+    if copies_in(rules, row.hands[seat], kind) == 0:
+        row.hand_kinds[seat] &= ~bit(kind)
+    for other in range(row.num_players):
+        remove_card(row.known[other], card)
+        remove_card(row.shown[other], card)
 
 
-@kernel
-def discard(rules, row, card):
-    """Put a card on the discard pile."""
-    row.discard_kinds |= bit(rules.card_kind[card])
-    row.holder[card] = IN_DISCARD_PILE
-    row.known_by[card] = 0
-    row.shown_to[card] = 0
+@inlined
+def copies_in(rules, cards, kind):
+    """How many cards of a kind are in a set of physical cards."""
+    count = 0
+    for word in range(CARD_WORDS):
+        count += size(cards[word] & rules.kind_cards[kind, word])
+    return count
+
+
+@inlined
+def lay(rules, row, card):
+    """Put a card on top of the discard pile."""
+    kind = rules.card_kind[card]
+    add_card(row.discards, card)
+    row.discard_kinds |= bit(kind)
     row.discard_pile[row.discard_count] = card
     row.discard_count += 1
-
-
-@kernel
-def top_kind(rules, row):
-    """The kind of the top card of the discard pile."""
-    return rules.card_kind[row.discard_pile[row.discard_count - 1]]
+    row.top = kind

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import kernel
+from .kernel import inlined
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ _31 = np.uint64(31)
 _32 = np.uint64(32)
 
 
-@kernel
+@inlined
 def mix(value):
     """A bijective scrambling of 64 bits: close inputs, unrelated outputs."""
     value = (value ^ (value >> _30)) * _MIX_1
@@ -30,19 +30,19 @@ def mix(value):
     return value ^ (value >> _31)
 
 
-@kernel
+@inlined
 def row_seed(seed, index):
     """The state that game `index` (uint64) of a batch seeded with `seed` (uint64) starts from."""
     return mix(mix(seed + _GAMMA) + (index + np.uint64(1)) * _GAMMA)
 
 
-@kernel
+@inlined
 def next_state(state):
     """The state after one more number has been taken."""
     return state + _GAMMA
 
 
-@kernel
+@inlined
 def bounded(state, n):
     """A number from 0 to n-1 from a state that was just advanced, for n below 2**31.
 

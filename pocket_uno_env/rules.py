@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .cards import (
+    CARD_WORDS,
     COLORS,
     DIGITS,
     MAX_CARDS,
@@ -28,6 +29,7 @@ MAX_SEATS = 10
 MAX_KINDS = 64
 """A hand's kinds are one ``uint64``, a bit each; one bit stays free."""
 MAX_ACTIONS = 256
+FEW = 4
 NO_KIND = 255
 NO_COLOR = 255
 
@@ -85,6 +87,7 @@ RULES_ROW = np.dtype(
         ("coloured_kinds", np.uint64),
         ("wild_kinds", np.uint64),
         ("multiple_kinds", np.uint64),
+        ("few_multiples", np.uint64),
         ("w4_kind", np.uint64),
         ("n_cards", np.int64),
         ("n_kinds", np.int64),
@@ -95,6 +98,7 @@ RULES_ROW = np.dtype(
         ("n_actions", np.int64),
         ("hand_size", np.int64),
         ("match_goal", np.int64),
+        ("per_point", np.float64),
         ("draw_limit", np.int64),
         ("opening_wild_stays", np.bool_),
         ("literal_reverse", np.bool_),
@@ -113,8 +117,9 @@ RULES_ROW = np.dtype(
         ("first_give_action", np.int64),
         ("first_name_action", np.int64),
         ("first_house_action", np.int64),
+        ("kind_cards", np.uint64, (MAX_KINDS, CARD_WORDS)),
         ("card_kind", np.uint8, (MAX_CARDS,)),
-        ("first_card", np.uint8, (MAX_KINDS,)),
+        ("deck", np.uint8, (MAX_CARDS,)),
         ("copies", np.uint8, (MAX_KINDS,)),
         ("kind_color", np.uint8, (MAX_KINDS,)),
         ("kind_face", np.uint8, (MAX_KINDS,)),
@@ -127,8 +132,10 @@ RULES_ROW = np.dtype(
     ],
     align=True,
 )
-"""`Rules` as compiled code sees them. Bit sets of kinds are ``uint64``; the ``action_*`` tables
-are indexed by action id; ``draw_limit`` is 1 unless ``draw_until_playable``."""
+"""`Rules` as compiled code sees them. Bit sets of kinds are ``uint64``, those of cards are
+`CARD_WORDS` of them; ``deck`` lists the cards sorted by kind; the ``action_*`` tables are indexed
+by action id; ``draw_limit`` is 1 unless ``draw_until_playable``; ``few_multiples`` repeats
+``multiple_kinds`` if they are few: counting them all is then faster than asking which to count."""
 
 
 @dataclass(frozen=True)
@@ -373,7 +380,8 @@ def _rules_table(rules: Rules) -> Any:
     rows = np.zeros(1, RULES_ROW)
     row = as_record(rows)
     kinds = rules.kinds
-    card = 0
+    further = len(kinds)
+    row.n_cards = 0
     for index, kind in enumerate(kinds):
         bit = np.uint64(1 << index)
         if kind.color is None:
@@ -400,17 +408,22 @@ def _rules_table(rules: Rules) -> Any:
         row.kind_points[index] = kind.points
         if kind.copies > 1:
             row.multiple_kinds |= bit
-        row.first_card[index] = card
         row.copies[index] = kind.copies
-        row.card_kind[card : card + kind.copies] = index
-        card += kind.copies
-    row.n_cards = card
+        for card in (index, *range(further, further + kind.copies - 1)):
+            row.card_kind[card] = index
+            row.kind_cards[index, card // 64] |= np.uint64(1 << card % 64)
+            row.deck[row.n_cards] = card
+            row.n_cards += 1
+        further += kind.copies - 1
+    if int(row.multiple_kinds).bit_count() <= FEW:
+        row.few_multiples = row.multiple_kinds
     row.n_kinds = len(kinds)
     row.n_coloured = sum(kind.color is not None for kind in kinds)
     row.n_colors = rules.colors
     row.n_faces = len(rules.faces)
     row.hand_size = rules.hand_size
     row.match_goal = rules.match_goal
+    row.per_point = 1 / rules.match_goal
     row.draw_limit = rules.draw_limit if rules.draw_until_playable else 1
     row.opening_wild_stays = rules.opening_wild == "first_player_chooses"
     row.literal_reverse = rules.two_player_reverse == "literal"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,15 @@ def phase_name(row: np.void) -> str:
     return Phase(row["phase"]).name.lower()
 
 
-def card_names(rules: Rules, row: np.void, cards: np.ndarray) -> list[str]:
+def card_names(rules: Rules, row: np.void, cards: Iterable[int]) -> list[str]:
     """The names of physical cards."""
     kinds = rules.table["card_kind"][0]
     return [rules.kinds[kinds[card]].name for card in cards]
+
+
+def _holds(cards: np.ndarray, card: int) -> bool:
+    """`bits.has_card` for Python code."""
+    return bool(int(cards[card // 64]) >> card % 64 & 1)
 
 
 def round_result(row: np.void) -> dict[str, Any]:
@@ -52,11 +58,12 @@ def snapshot(rules: Rules, row: np.void) -> dict[str, Any]:
         the finished round included) and ``result`` (None while the round runs).
     """
     seats = range(row["num_players"])
+    deck = rules.table["deck"][0][: rules.n_cards].tolist()
     color, to_act = int(row["active_color"]), int(row["to_act"])
     discards = card_names(rules, row, row["discard_pile"][: row["discard_count"]][::-1])
     return {
         "hands": [
-            card_names(rules, row, np.flatnonzero(row["holder"][: rules.n_cards] == seat))
+            card_names(rules, row, [card for card in deck if _holds(row["hands"][seat], card)])
             for seat in seats
         ],
         "top": discards[0],

@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .cards import MAX_CARDS
+from .cards import CARD_WORDS, MAX_CARDS
 from .kernel import JIT
 from .rules import MAX_SEATS
 
 NO_SEAT = 255
 NO_CARD = 255
-IN_DRAW_PILE = 254
-IN_DISCARD_PILE = 253
-"""Values of ``holder`` beside the seats."""
 
 
 class Phase(IntEnum):
@@ -83,25 +80,17 @@ DRAW_EFFECTS = {
 }
 """How many cards next draws."""
 
+CARDS = (MAX_SEATS, CARD_WORDS)
+
 ROW = np.dtype(
     [
         ("rng", np.uint64),
         ("policy_rng", np.uint64),
-        ("hand_kinds", np.uint64, (MAX_SEATS,)),
         ("discard_kinds", np.uint64),
-        ("seen", np.uint64, (MAX_SEATS,)),
-        ("scores", np.int32, (MAX_SEATS,)),
-        ("points", np.int32, (MAX_SEATS,)),
         ("decisions", np.int32),
         ("round_index", np.int32),
-        ("known_by", np.uint16, (MAX_CARDS,)),
-        ("shown_to", np.uint16, (MAX_CARDS,)),
         ("out", np.uint16),
-        ("holder", np.uint8, (MAX_CARDS,)),
-        ("draw_pile", np.uint8, (MAX_CARDS,)),
-        ("discard_pile", np.uint8, (MAX_CARDS,)),
         ("hand_size", np.uint8, (MAX_SEATS,)),
-        ("off_color", np.uint8, (MAX_SEATS, 4)),
         ("draw_count", np.uint8),
         ("discard_count", np.uint8),
         ("num_players", np.uint8),
@@ -112,6 +101,7 @@ ROW = np.dtype(
         ("to_act", np.uint8),
         ("actor", np.uint8),
         ("active_color", np.uint8),
+        ("top", np.uint8),
         ("color_before", np.uint8),
         ("top_before", np.uint8),
         ("drawn_card", np.uint8),
@@ -121,21 +111,29 @@ ROW = np.dtype(
         ("stack", np.uint8),
         ("end", np.uint8),
         ("winner", np.uint8),
-        ("unused", np.uint8, (1,)),
+        ("hand_kinds", np.uint64, (MAX_SEATS,)),
+        ("hands", np.uint64, CARDS),
+        ("known", np.uint64, CARDS),
+        ("shown", np.uint64, CARDS),
+        ("discards", np.uint64, (CARD_WORDS,)),
+        ("off_color", np.uint8, (MAX_SEATS, 4)),
+        ("draw_pile", np.uint8, (MAX_CARDS,)),
+        ("discard_pile", np.uint8, (MAX_CARDS,)),
+        ("scores", np.int32, (MAX_SEATS,)),
+        ("points", np.int32, (MAX_SEATS,)),
+        ("unused", np.uint64),
     ],
     align=True,
 )
-"""One game.
+"""One game, 1,024 bytes; what every decision reads or writes is in the first 64.
 
-``holder[card]`` says where each physical card is: a seat, `IN_DRAW_PILE` or `IN_DISCARD_PILE`.
-``hand_kinds[seat]`` and ``discard_kinds`` repeat hands and discard pile as bit sets of kinds. Both
-piles are stored with the top card last.
+``hands[seat]`` and ``discards`` are the physical cards in a hand and on the discard pile, as bit
+sets (`bits.has_card`); ``hand_kinds[seat]`` and ``discard_kinds`` repeat them as bit sets of kinds,
+and ``top`` is the kind on top. Both piles are stored with the top card last.
 
-``known_by[card]`` has a bit for every other seat that knows for certain that the holder holds it,
-``shown_to[card]`` for those of them of whom the holder knows that. ``seen[seat]`` is a hint for
-speed: the kinds of all cards that a seat has seen in other hands this round; what it still knows is
-in ``known_by``. ``off_color[seat, color]`` counts the cards in a hand that, by what everyone saw,
-are not of that colour (see `information`).
+``known[seat]`` are the cards in other hands of which the seat knows for certain where they are;
+``shown[seat]`` those of them of which the holder knows that. ``off_color[seat, color]`` counts the
+cards in a hand that, by what everyone saw, are not of that colour (see `information`).
 
 ``actor`` is the seat whose play is being resolved; ``color_before``, ``top_before`` (a kind) and
 ``guilty`` keep the pile before that play and whether a challenge would succeed, ``caught`` whether
@@ -143,8 +141,7 @@ its UNO penalty was drawn. ``stack`` is how many cards wait to be drawn. ``out``
 seat that a match has eliminated, ``players_in`` counts the others.
 
 ``rng`` is the game's generator, ``policy_rng`` the scripted agents'. ``unused`` fills the record up
-to a multiple of eight bytes: NumPy does not copy padding between fields, and a copy must be equal
-byte for byte.
+to whole cache lines.
 """
 
 

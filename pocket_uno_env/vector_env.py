@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -14,6 +13,7 @@ from .agents import Agent
 from .gym_env import ILLEGAL
 from .learner_games import LearnerGames
 from .rules import Rules
+from .snapshot import END_NAMES
 from .state import End
 
 
@@ -23,10 +23,10 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     Notes
     -----
     A round that ends is followed by the next in the same step (`AutoresetMode.SAME_STEP`):
-    ``infos["final_obs"]`` float32 ``(num_envs, size)`` holds the last observations where
-    ``infos["_final_obs"]`` is True. ``infos["action_mask"]`` and ``action_masks()``: int8
-    ``(num_envs, n_actions)``, for the observations that are returned. What is returned is the
-    caller's.
+    ``infos["final_obs"]`` float32 ``(num_envs, size)`` and ``infos["final_info"]`` hold what the
+    single environment returns last, where ``infos["_final_obs"]`` is True.
+    ``infos["action_mask"]`` and ``action_masks()``: int8 ``(num_envs, n_actions)``, for the
+    observations that are returned. What is returned is the caller's.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012 - Gymnasium's
@@ -39,6 +39,8 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         opponents: Sequence[str | Agent] = ("greedy",),
         reward: str = "win",
         max_cycles: int = 20_000,
+        view: str = "plain",
+        compact: bool = False,
         illegal: str = "end",
         penalty: float = -1.0,
         render_mode: None = None,
@@ -47,15 +49,15 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise ValueError(f"illegal is {illegal!r}; expected one of {list(ILLEGAL)}")
         if render_mode is not None:
             raise ValueError(f"render_mode is {render_mode!r}; a vector of games is not rendered")
-        self.games = LearnerGames(num_envs, rules, num_players, opponents, reward, max_cycles)
+        self.games = LearnerGames(
+            num_envs, rules, num_players, opponents, reward, max_cycles, view, compact
+        )
         self.num_envs = num_envs
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = None
-        self.single_observation_space = spaces.Box(
-            0.0, 1.0, (self.games.observation_size,), np.float32
-        )
-        self.single_action_space = spaces.Discrete(self.games.n_actions)
+        self.single_observation_space = self.games.observation_space
+        self.single_action_space = self.games.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._started = False
@@ -90,17 +92,22 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         index = np.flatnonzero(legal)
         games.step(index, chosen[index])
         rewards, ends = games.rewards.copy(), games.ends.copy()
-        final = np.where((ends != End.RUNNING)[:, None], games.final_observations, 0)
         truncations = ends == End.TRUNCATED
         terminations = (ends != End.RUNNING) & ~truncations
+        finished = np.flatnonzero(ends != End.RUNNING)
+        finals = games.final(finished)
         if given_up is not None:
             games.redeal(wrong)
-            rewards[wrong], terminations[wrong], final[wrong] = self.penalty, True, given_up
-        observations = games.look()
-        infos = self._infos()
+            rewards[wrong], terminations[wrong] = self.penalty, True
+        observations, infos = games.look(), self._infos()
         over = terminations | truncations
         if over.any():
+            final = np.zeros_like(observations)
+            final[finished] = finals
+            if given_up is not None:
+                final[wrong] = given_up
             infos |= {"final_obs": final, "_final_obs": over}
+            infos |= {"final_info": _final_info(ends, ~legal), "_final_info": over}
         return observations, rewards, terminations, truncations, infos
 
     def action_masks(self) -> np.ndarray:
@@ -109,3 +116,10 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), "_action_mask": np.ones(self.num_envs, bool)}
+
+
+def _final_info(ends: np.ndarray, illegal: np.ndarray) -> dict[str, np.ndarray]:
+    """The infos of the rounds that ended, as Gymnasium's own vector environments stack them."""
+    names = np.array([END_NAMES[end] for end in End], object)
+    found = {"end": names[ends], "_end": ends != End.RUNNING}
+    return found | ({"illegal": illegal, "_illegal": illegal} if illegal.any() else {})

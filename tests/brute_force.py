@@ -9,7 +9,17 @@ from pocket_uno_env.batch import act_rows, step_rows
 from pocket_uno_env.engine import is_legal, write_mask
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.rules import NO_COLOR
-from pocket_uno_env.state import IN_DISCARD_PILE, Effect, End, Phase
+from pocket_uno_env.state import Effect, End, Phase
+
+
+@kernel
+def _has(cards, card):
+    return (cards[card // 64] >> np.uint64(card % 64)) & np.uint64(1) == 1
+
+
+@kernel
+def _holds(row, seat, card):
+    return _has(row.hands[seat], card)
 
 
 @kernel
@@ -32,7 +42,7 @@ def _may_play(rules, row, card):
         for other in range(rules.n_cards):
             held = rules.card_kind[other]
             if (
-                row.holder[other] == row.to_act
+                _holds(row, row.to_act, other)
                 and rules.kind_color[held] != NO_COLOR
                 and _fits(rules, row, held)
             ):
@@ -70,21 +80,21 @@ def brute_force_mask(rules, row, mask):
         legal = False
         if move == Move.PLAY and (phase == Phase.PLAY or phase == Phase.DRAWN):
             for card in range(rules.n_cards):
-                mine = row.holder[card] == row.to_act and rules.card_kind[card] == kind
+                mine = _holds(row, row.to_act, card) and rules.card_kind[card] == kind
                 if mine and (phase == Phase.PLAY or card == row.drawn_card):
                     legal = legal or _may_play(rules, row, card)
         elif move == Move.GIVE and phase == Phase.GIVE:
             for card in range(rules.n_cards):
-                if row.holder[card] == row.to_act and rules.card_kind[card] == kind:
+                if _holds(row, row.to_act, card) and rules.card_kind[card] == kind:
                     legal = True
         elif move == Move.PLAY and phase == Phase.STACK:
             for card in range(rules.n_cards):
-                if row.holder[card] == row.to_act and rules.card_kind[card] == kind:
+                if _holds(row, row.to_act, card) and rules.card_kind[card] == kind:
                     legal = legal or _may_stack(rules, row, card)
         elif move == Move.DRAW:
             legal = phase == Phase.PLAY
             for card in range(rules.n_cards):
-                if rules.forced_play and row.holder[card] == row.to_act:
+                if rules.forced_play and _holds(row, row.to_act, card):
                     legal = legal and not _may_play(rules, row, card)
         elif move == Move.KEEP:
             legal = phase == Phase.DRAWN and not rules.forced_play
@@ -102,7 +112,7 @@ def brute_force_mask(rules, row, mask):
         elif move == Move.JUMP_IN and phase == Phase.JUMP:
             top = rules.card_kind[row.discard_pile[row.discard_count - 1]]
             for card in range(rules.n_cards):
-                if row.holder[card] == row.to_act and rules.card_kind[card] == top:
+                if _holds(row, row.to_act, card) and rules.card_kind[card] == top:
                     legal = True
         elif move == Move.PASS:
             legal = phase == Phase.JUMP
@@ -124,7 +134,7 @@ def _conserved(rules, row):
         kinds = np.uint64(0)
         count = 0
         for card in range(rules.n_cards):
-            if row.holder[card] == seat:
+            if _holds(row, seat, card):
                 kinds |= np.uint64(1) << np.uint64(rules.card_kind[card])
                 count += 1
         if kinds != row.hand_kinds[seat] or count != row.hand_size[seat]:
@@ -132,23 +142,31 @@ def _conserved(rules, row):
         in_hands += count
     if in_hands + row.draw_count + row.discard_count != rules.n_cards or row.discard_count < 1:
         return False
-    seen = np.zeros(rules.n_cards, np.int64)
+    places = np.zeros(rules.n_cards, np.int64)
     for i in range(row.draw_count):
-        seen[row.draw_pile[i]] += 1
+        places[row.draw_pile[i]] += 1
     for i in range(row.discard_count):
-        if row.holder[row.discard_pile[i]] != IN_DISCARD_PILE:
-            return False
-        seen[row.discard_pile[i]] += 1
+        places[row.discard_pile[i]] += 1
+    discard_kinds = np.uint64(0)
     for card in range(rules.n_cards):
-        if seen[card] != (0 if row.holder[card] < row.num_players else 1):
+        if _has(row.discards, card):
+            discard_kinds |= np.uint64(1) << np.uint64(rules.card_kind[card])
+        in_hand = False
+        for seat in range(row.num_players):
+            known, held = _has(row.known[seat], card), _holds(row, seat, card)
+            places[card] += held
+            in_hand = in_hand or held
+            if (_has(row.shown[seat], card) and not known) or (known and held):
+                return False
+        for seat in range(row.num_players):
+            if _has(row.known[seat], card) and not in_hand:
+                return False
+        if places[card] != 1:
             return False
-        if row.holder[card] >= row.num_players and row.known_by[card] != 0:
-            return False
-        if row.shown_to[card] & ~row.known_by[card]:
-            return False
-        if row.holder[card] < row.num_players and (row.known_by[card] >> row.holder[card]) & 1:
-            return False
-    return True
+    top = row.discard_pile[row.discard_count - 1]
+    if row.top != rules.card_kind[top] or discard_kinds != row.discard_kinds:
+        return False
+    return _has(row.discards, top)
 
 
 @kernel

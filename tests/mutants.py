@@ -73,8 +73,8 @@ MUTANTS = [
     (
         "the reshuffle takes the top card too, and leaves the one below",
         "piles.py",
-        "row.discard_pile[0] = row.discard_pile[count]",
-        "row.discard_pile[0] = row.discard_pile[0]",
+        "    top = row.discard_pile[count]\n",
+        "    top = row.discard_pile[0]\n",
     ),
     (
         "the silent player is asked first whether to be caught",
@@ -85,14 +85,16 @@ MUTANTS = [
     (
         "a challenge shows the hand to everyone",
         "engine.py",
-        "            row.known_by[card] |= np.uint16(1 << challenger)",
-        "            row.known_by[card] |= np.uint16(1023 & ~(1 << actor))",
+        "        row.known[challenger, word] |= row.hands[actor, word]\n",
+        "        for seat in range(row.num_players):\n"
+        "            if seat != actor:\n"
+        "                row.known[seat, word] |= row.hands[actor, word]\n",
     ),
     (
         "a hidden gift is forgotten by nobody but the giver",
         "engine.py",
-        "            row.known_by[other] &= np.uint16(1 << receiver)",
-        "            row.known_by[other] &= np.uint16(1023)",
+        "                row.known[other, word] &= ~row.hands[giver, word]\n",
+        "                row.known[other, word] |= np.uint64(0)\n",
     ),
     (
         "guilt is written into the observation",

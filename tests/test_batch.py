@@ -60,6 +60,57 @@ def test_a_game_does_not_depend_on_the_number_of_games() -> None:
     assert (paid[:, :5] == few_paid).all() and (ended[:, :5] == few_ended).all()
 
 
+def everything(batch: Batch) -> tuple[np.ndarray, ...]:
+    """All that 300 decisions of a batch write, by `Batch.play`."""
+    masks, observations = buffers(batch, np.uint8)
+    actions, ends = np.zeros(batch.num_games, np.int64), np.zeros(batch.num_games, np.uint8)
+    payoffs = np.zeros((batch.num_games, batch.num_players), np.float32)
+    batch.reset(9, masks, observations)
+    written = []
+    for _ in range(300):
+        batch.play(Policy.GREEDY, actions, masks, observations, payoffs, ends)
+        written.append([b.copy() for b in (actions, masks, observations, payoffs, ends)])
+    return tuple(np.array(each) for each in zip(*written, strict=True))
+
+
+@pytest.mark.parametrize("num_games", [1, 2, 7, 64])
+@pytest.mark.parametrize("threads", [2, 3, 100])
+def test_threads_change_nothing(num_games: int, threads: int) -> None:
+    one, many = Batch(num_games), Batch(num_games, threads=threads)
+    for serial, parallel in zip(everything(one), everything(many), strict=True):
+        assert np.array_equal(serial, parallel)
+    assert one.rows.tobytes() == many.rows.tobytes()
+
+
+def test_play_is_act_and_step() -> None:
+    one, two = Batch(40, num_players=3), Batch(40, num_players=3)
+    one.reset(3)
+    two.reset(3)
+    did, chosen = np.zeros(40, np.int64), np.zeros(40, np.int64)
+    for _ in range(200):
+        assert (one.to_act == one.rows["to_act"]).all()
+        one.play(Policy.RANDOM, did)
+        two.act(Policy.RANDOM, chosen)
+        two.step(chosen)
+        assert (did == chosen).all()
+    assert one.rows.tobytes() == two.rows.tobytes()
+
+
+def test_errors_with_threads() -> None:
+    batch = Batch(40, threads=2)
+    with pytest.raises(RuntimeError, match="reset"):
+        batch.play(Policy.RANDOM, np.zeros(40, np.int64))
+    batch.reset(1)
+    with pytest.raises(ValueError, match="policy"):
+        batch.play(77, np.zeros(40, np.int64))  # type: ignore[arg-type]
+    actions, before = np.zeros(40, np.int64), batch.rows.tobytes()
+    batch.act(Policy.FIRST, actions)
+    actions[39] = -1
+    with pytest.raises(ValueError, match="game 39"):
+        batch.step(actions)
+    assert batch.rows.tobytes() == before
+
+
 @pytest.mark.parametrize("reward", ["win", "points"])
 def test_payoffs_are_zero_sum_and_paid_when_a_round_ends(reward: str) -> None:
     _, paid, ended = play(32, 300, reward=reward)
@@ -117,7 +168,8 @@ def test_wrong_buffers(call: Any, words: list[str]) -> None:
 
 
 def test_bad_arguments_and_no_reset() -> None:
-    for kwargs in ({"num_games": 0}, {"num_games": 4, "max_cycles": 0}):
+    wrong = ({"num_games": 0}, {"num_games": 4, "max_cycles": 0}, {"num_games": 4, "threads": 0})
+    for kwargs in wrong:
         with pytest.raises(ValueError, match="expected a whole number"):
             Batch(**kwargs)
     with pytest.raises(ValueError, match="reward"):

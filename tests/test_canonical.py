@@ -60,35 +60,40 @@ def moved_kinds(kinds, kind_moved):
     return sum(1 << kind_moved[k] for k in range(64) if int(kinds) >> k & 1)
 
 
+def moved_cards(words, moved_card):
+    cards = [card for card in range(128) if int(words[card // 64]) >> card % 64 & 1]
+    bits = sum(1 << int(moved_card[card]) for card in cards)
+    return np.array([bits % 2**64, bits >> 64], np.uint64)
+
+
 def recolored(rules, rows, new_color):
     """The same games with colour c called ``new_color[c]``."""
-    cards, card = [], 0  # every physical card: its kind's name without colour, colour, copy
-    for kind in rules.kinds:
-        for copy in range(kind.copies):
-            cards.append((kind.symbol, kind.color, copy))
-            card += 1
-    place = {key: i for i, key in enumerate(cards)}
-    moved = [place[s, None if c is None else new_color[c], copy] for s, c, copy in cards]
-    kinds = [rules.table["card_kind"][0][i] for i in range(len(cards))]
-    kind_moved = {int(kinds[i]): int(kinds[moved[i]]) for i in range(len(cards))}
+    # Every physical card by its kind's name without colour, its colour, and which copy it is.
+    deck = [int(card) for card in rules.table["deck"][0][: rules.n_cards]]
+    keys = [(k.symbol, k.color, copy) for k in rules.kinds for copy in range(k.copies)]
+    place = dict(zip(keys, deck, strict=True))
+    moved_card = np.arange(256)
+    for (symbol, color, copy), card in place.items():
+        moved_card[card] = place[symbol, None if color is None else new_color[color], copy]
+    kind_of = rules.table["card_kind"][0]
+    kind_moved = {int(kind_of[card]): int(kind_of[moved_card[card]]) for card in deck}
     kind_moved[NO_KIND] = NO_KIND
     color_moved = {**dict(enumerate(new_color)), NO_COLOR: NO_COLOR}
-    moved_card = np.arange(256)
-    moved_card[: len(cards)] = moved
     out = rows.copy()
     for before, after in zip(rows, out, strict=True):
-        after["holder"][moved] = before["holder"][: len(cards)]
-        for knowledge in ("known_by", "shown_to"):
-            after[knowledge][moved] = before[knowledge][: len(cards)]
+        after["discards"] = moved_cards(before["discards"], moved_card)
+        for books in ("hands", "known", "shown"):
+            for seat in range(before["num_players"]):
+                after[books][seat] = moved_cards(before[books][seat], moved_card)
         for pile in ("draw_pile", "discard_pile"):
             after[pile] = moved_card[before[pile]]
         if before["drawn_card"] != NO_CARD:
             after["drawn_card"] = moved_card[before["drawn_card"]]
         for seat in range(before["num_players"]):
-            for kinds_of in ("hand_kinds", "seen"):
-                after[kinds_of][seat] = moved_kinds(before[kinds_of][seat], kind_moved)
+            after["hand_kinds"][seat] = moved_kinds(before["hand_kinds"][seat], kind_moved)
             after["off_color"][seat][list(new_color)] = before["off_color"][seat][: rules.colors]
         after["discard_kinds"] = moved_kinds(before["discard_kinds"], kind_moved)
+        after["top"] = kind_moved[int(before["top"])]
         after["top_before"] = kind_moved[int(before["top_before"])]
         for name in ("active_color", "color_before"):
             after[name] = color_moved[int(before[name])]

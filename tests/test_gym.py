@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 from pocket_uno_env.agents import ObservationAgent
 from pocket_uno_env.gym_env import PocketUnoEnv
+from pocket_uno_env.observation import COMPACT_SCALE
 from pocket_uno_env.registration import GYM_ID
 from pocket_uno_env.vector_env import PocketUnoVectorEnv
 
@@ -19,6 +25,7 @@ GAMES = [
     {},
     {"num_players": 5, "opponents": ["greedy", "random"], "reward": "points"},
     {"rules": "classic", "num_players": 4},
+    {"view": "canonical", "compact": True},
 ]
 
 
@@ -51,6 +58,7 @@ def test_a_vector_of_one_plays_what_the_single_env_plays(kwargs: dict[str, Any])
             observations, rewards, ends, cuts, infos = vector.step(np.array([action]))
             assert (reward, terminated, truncated) == (rewards[0], ends[0], cuts[0])
         assert infos["_final_obs"][0] and (infos["final_obs"][0] == observation).all()
+        assert infos["_final_info"][0] and infos["final_info"]["end"][0] == info["end"]
         assert not env.action_masks().any() and vector.unwrapped.action_masks().any()
 
 
@@ -67,6 +75,50 @@ def test_games_do_not_depend_on_how_many_there_are() -> None:
             seen[-1].append((observations[:3].copy(), rewards[:3].copy()))
     for one, other in zip(*seen, strict=True):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+def test_compact_observations_are_the_float_ones_scaled(view: str) -> None:
+    exact, compact = (PocketUnoVectorEnv(8, view=view, compact=c) for c in (False, True))
+    (seen, infos), (small, other) = exact.reset(seed=1), compact.reset(seed=1)
+    ends = 0
+    while ends < 5:
+        assert small.dtype == np.uint8 and compact.single_observation_space.contains(small[0])
+        assert (small == np.floor(seen * np.float32(COMPACT_SCALE) + 0.5)).all()
+        assert (infos["action_mask"] == other["action_mask"]).all()
+        actions = infos["action_mask"].argmax(axis=1)
+        seen, *_, infos = exact.step(actions)
+        small, *_, other = compact.step(actions)
+        ends += "final_obs" in infos
+    over = infos["_final_obs"]
+    assert (other["final_obs"][over] == np.floor(infos["final_obs"][over] * 240 + 0.5)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [DummyVecEnv, SubprocVecEnv])
+def test_maskable_ppo_gets_the_masks_of_every_game(kind: Any) -> None:
+    env = kind([partial(PocketUnoEnv, illegal="raise")] * 2)
+    model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0)
+    model.learn(256)  # an illegal action would raise
+    masks = get_action_masks(env)
+    assert masks.shape == (2, 123) and masks.any(axis=1).all()
+    env.close()
+
+
+def test_gymnasiums_own_vector_environment_says_as_much() -> None:
+    usual = SyncVectorEnv([PocketUnoEnv] * 64, autoreset_mode=AutoresetMode.SAME_STEP)
+    vector = gymnasium.make_vec(GYM_ID, num_envs=64)
+    assert vector.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    assert vector.observation_space == usual.observation_space
+    assert vector.action_space == usual.action_space
+    said = []
+    for env in (usual, vector):
+        observations, infos = env.reset(seed=4)
+        while "final_obs" not in infos:
+            *told, infos = env.step(infos["action_mask"].argmax(axis=1))
+        told = [array.dtype for array in (observations, *told)]
+        said.append((told, set(infos), set(infos["final_info"]) - {"action_mask", "_action_mask"}))
+    assert said[0] == said[1]
 
 
 def test_rewards_come_at_the_end_and_both_ways() -> None:
@@ -107,6 +159,8 @@ def test_an_illegal_action_ends_the_episode_or_raises() -> None:
     after, rewards, terminations, _, infos = vector.step(actions)
     assert rewards[2] == -7 and terminations[2] and infos["_final_obs"][2]
     assert (infos["final_obs"][2] == observations[2]).all()
+    assert infos["final_info"]["illegal"].tolist() == [False, False, True, False]
+    assert not infos["final_info"]["_end"].any()
     assert infos["action_mask"][2].any() and (after[2] != observations[2]).any()
     with pytest.raises(ValueError, match="game 1"):
         strict_vector = PocketUnoVectorEnv(4, illegal="raise")
@@ -149,12 +203,6 @@ def test_bad_arguments(make: Any, kwargs: dict[str, Any], word: str) -> None:
         make(**kwargs)
 
 
-def test_render_shows_the_table() -> None:
-    env = PocketUnoEnv(render_mode="ansi")
-    env.reset(seed=1)
-    assert "draw pile" in str(env.render())
-
-
 def test_actions_that_are_no_numbers_or_too_large() -> None:
     env = PocketUnoEnv()
     env.reset(seed=1)
@@ -172,11 +220,23 @@ def test_actions_that_are_no_numbers_or_too_large() -> None:
     assert rewards[0] == -1
 
 
-def test_render_after_the_end_says_how_it_ended() -> None:
-    env = PocketUnoEnv(render_mode="ansi")
+@pytest.mark.parametrize("mode", ["ansi", "human"])
+def test_render_shows_the_table_also_after_the_end(mode: str, capsys: Any) -> None:
+    env = PocketUnoEnv(render_mode=mode)
+
+    def shown() -> str:
+        return str(env.render() if mode == "ansi" else capsys.readouterr().out)
+
+    with pytest.raises(RuntimeError, match="reset"):
+        env.render()
     _, info = env.reset(seed=1)
-    assert "you are player_" in str(env.render())
+    assert "you are player_" in (text := shown()) and "draw pile" in text
     terminated, rng = False, np.random.default_rng(0)
     while not terminated:
+        assert not info.get("end")
         *_, terminated, _, info = env.step(choose(info["action_mask"], rng))
-    assert "the round is over (out)" in str(env.render())
+        text = shown()
+    assert "the round is over (out)" in text and "is out and scores" in text
+    _, info = env.reset(seed=1)
+    env.step(int(np.flatnonzero(info["action_mask"] == 0)[0]))
+    assert "illegal action: -1" in (text := shown()) and "draw pile" in text

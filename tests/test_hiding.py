@@ -6,6 +6,7 @@ Whatever a seat cannot know is permuted; its observation, mask and info keep eve
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from pocket_uno_env.information import PUBLIC_FIELDS, UNSEEN, place_of
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.observation import layout
 from pocket_uno_env.scripted import Policy
-from pocket_uno_env.state import IN_DRAW_PILE, NO_CARD
+from pocket_uno_env.state import NO_CARD
 
 PACKAGE = Path(pocket_uno_env.__file__).parent
 
@@ -30,6 +31,19 @@ def _places(rules, rows, seat, places):
         places[card] = place_of(rows[0], seat, card)
 
 
+def cards_in(words: np.ndarray) -> list[int]:
+    return [card for card in range(128) if int(words[card // 64]) >> card % 64 & 1]
+
+
+def as_words(cards: Iterable[int]) -> np.ndarray:
+    bits = sum(1 << int(card) for card in cards)
+    return np.array([bits % 2**64, bits >> 64], np.uint64)
+
+
+def moved(words: np.ndarray, moved_to: np.ndarray) -> np.ndarray:
+    return as_words(moved_to[cards_in(words)])
+
+
 def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Generator) -> int:
     """Exchange at random all cards that `seat` cannot place; returns how many moved."""
     places = np.zeros(rules.n_cards, np.int64)
@@ -37,25 +51,25 @@ def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Gen
     hidden = np.flatnonzero(places == UNSEEN)
     shuffled = rng.permutation(hidden)
     row = rows[0]
-    moved_to = dict(zip(hidden.tolist(), shuffled.tolist(), strict=True))
+    moved_to = np.arange(256)
+    moved_to[hidden] = shuffled
     before = rows.copy()[0]
-    for old, new in moved_to.items():
-        row["holder"][new] = before["holder"][old]
-        row["known_by"][new] = before["known_by"][old]
-        row["shown_to"][new] = before["shown_to"][old]
-    for i in range(row["draw_count"]):
-        row["draw_pile"][i] = moved_to[int(before["draw_pile"][i])]
-    if row["drawn_card"] != NO_CARD:
-        row["drawn_card"] = moved_to.get(int(row["drawn_card"]), row["drawn_card"])
-    kinds = rules.table["card_kind"][0]
     for player in range(row["num_players"]):
-        held = np.flatnonzero(row["holder"][: rules.n_cards] == player)
-        row["hand_kinds"][player] = sum({1 << int(kinds[card]) for card in held})
+        for books in ("hands", "known", "shown"):
+            row[books][player] = moved(before[books][player], moved_to)
+        held = cards_in(row["hands"][player])
+        kinds = rules.table["card_kind"][0][held]
+        row["hand_kinds"][player] = sum({1 << int(kind) for kind in kinds})
         assert len(held) == row["hand_size"][player]
+    drawn = int(row["draw_count"])
+    row["draw_pile"][:drawn] = moved_to[before["draw_pile"][:drawn]]
+    if row["drawn_card"] != NO_CARD:
+        row["drawn_card"] = moved_to[row["drawn_card"]]
     # Who else has seen an own card is known only as far as the holder saw the showing.
-    for card in np.flatnonzero(row["holder"][: rules.n_cards] == seat):
-        others = int(rng.integers(2 ** int(row["num_players"]))) & ~(1 << seat)
-        row["known_by"][card] |= others & ~row["shown_to"][card]
+    for other in set(range(int(row["num_players"]))) - {seat}:
+        own, shown = cards_in(row["hands"][seat]), cards_in(row["shown"][other])
+        secretly = [card for card in own if card not in shown and rng.random() < 0.5]
+        row["known"][other] |= as_words(secretly)
     row["guilty"] = not row["guilty"]
     row["rng"] ^= np.uint64(rng.integers(2**63))
     return int((hidden != shuffled).sum())
@@ -230,7 +244,7 @@ def test_a_third_seat_forgets_what_a_hidden_gift_may_have_been() -> None:
 
 
 def test_guilt_and_hidden_fields_are_not_public() -> None:
-    hidden = {"guilty", "hand_kinds", "holder", "known_by", "draw_pile", "drawn_card", "rng"}
+    hidden = {"guilty", "hand_kinds", "hands", "known", "shown", "draw_pile", "drawn_card", "rng"}
     assert not hidden & PUBLIC_FIELDS
 
 
@@ -257,5 +271,6 @@ def test_draw_pile_cards_count_as_unseen() -> None:
     env = start(HANDS, "R9", ["B8"], [])
     places = np.zeros(52, np.int64)
     _places(env.rules.table, env.rows, 0, places)
-    assert (places[env.rows["holder"][0][:52] == IN_DRAW_PILE] == UNSEEN).all()
+    row = env.rows[0]
+    assert (places[row["draw_pile"][: row["draw_count"]]] == UNSEEN).all()
     assert (places == UNSEEN).sum() == 52 - 5 - 1

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import ODD_RULES
 
@@ -176,9 +177,13 @@ def test_table_agrees_with_names(rules: Rules) -> None:
         for other, twin in enumerate(rules.kinds):
             same = kind.color is not None and twin.color is not None and kind.symbol == twin.symbol
             assert bool(int(table["symbol_kinds"][index]) >> other & 1) == same
-        first = int(table["first_card"][index])
-        cards = table["card_kind"][first : first + kind.copies]
-        assert len(cards) == kind.copies and (cards == index).all()
+        cards = np.flatnonzero(table["card_kind"][: rules.n_cards] == index)
+        assert len(cards) == kind.copies == table["copies"][index] and cards[0] == index
+        words = [sum(1 << int(card) % 64 for card in cards if card // 64 == w) for w in (0, 1)]
+        assert table["kind_cards"][index].tolist() == words
+    deck = table["deck"][: rules.n_cards]
+    assert sorted(deck) == list(range(rules.n_cards))
+    assert [rules.kinds[kind].name for kind in table["card_kind"][deck]] == rules.deck
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".json"])

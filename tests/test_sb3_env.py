@@ -235,7 +235,7 @@ def test_views_show_the_same_games():
     for _ in range(60):
         actions = pick(canonical, rng)
         meant = np.zeros_like(actions)
-        plain_actions(color_tables(plain.rules, 2), canonical._orders, actions, meant)
+        plain_actions(color_tables(plain.rules, 2), canonical.orders, actions, meant)
         one, two = plain.step(meant), canonical.step(actions)
         assert np.array_equal(one[1], two[1]) and np.array_equal(one[2], two[2])
         assert plain.games.rows.tobytes() == canonical.games.rows.tobytes()

@@ -17,10 +17,10 @@ PACKAGE = Path(pocket_uno_env.__file__).parent
 ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
-    "kernel", "bits", "cards", "rng", "rules", "actions", "state", "piles", "deal", "engine",
-    "information", "observation", "payoff", "baselines", "turns", "counting", "counter", "weights",
-    "heuristics", "scripted", "snapshot", "batch", "record", "render",
-    "aec_env", "pocket_uno_v0",
+    "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
+    "engine", "information", "observation", "payoff", "baselines", "turns", "counting", "counter",
+    "weights", "heuristics", "scripted", "snapshot", "batch", "record", "render",
+    "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("render")]
 HEAVY = {"gymnasium", "pettingzoo", "torch", "stable_baselines3", "sb3_contrib", "scipy", "rich"}
@@ -50,7 +50,7 @@ def test_rooms_import_only_what_stands_below(module: str) -> None:
 def test_the_core_is_light(module: str) -> None:
     _, foreign = imports(module)
     assert not foreign & HEAVY
-    assert foreign - set(sys.stdlib_module_names) <= {"numpy", "numba"}
+    assert foreign - set(sys.stdlib_module_names) <= {"numpy", "numba", "llvmlite"}
 
 
 def test_the_reference_imports_nothing_of_the_engine() -> None:
@@ -78,22 +78,72 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not {"torch", "stable_baselines3", "rich", "matplotlib", "pandas"} & set(loaded)
 
 
-def test_an_edit_in_any_core_file_starts_a_fresh_cache(tmp_path: Path) -> None:
+COPY = (
+    "import sys; sys.path.insert(0, {folder!r}); sys.meta_path[:] = "
+    "[f for f in sys.meta_path if 'editable' not in repr(f).lower()];"
+)
+"""Makes Python import the package from a folder, whatever is installed."""
+
+
+def copied(tmp_path: Path) -> tuple[Path, str]:
+    """A copy of the package without caches, and the code that makes Python import it."""
     copy = tmp_path / "pocket_uno_env"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.meta_path[:] = "
-        "[f for f in sys.meta_path if 'editable' not in repr(f).lower()];"
-        "import pocket_uno_env.kernel as k; print(k.__file__, k.CACHE_DIR)"
+    return copy, COPY.format(folder=str(tmp_path))
+
+
+def kernel_modules() -> set[str]:
+    """All modules that compiled code is made of: those with kernels and what they import."""
+    sources = {path.stem: path.read_text("utf-8") for path in PACKAGE.glob("*.py")}
+    found = {name for name, text in sources.items() if "@kernel" in text or "@inlined" in text}
+    while (more := found.union(*(imports(module)[0] & set(sources) for module in found))) != found:
+        found = more
+    return found
+
+
+def test_an_edit_in_any_core_file_starts_a_fresh_cache(tmp_path: Path) -> None:
+    _, start = copied(tmp_path)
+    code = start + (
+        "import pocket_uno_env.kernel as k; before = k._sources_hash(); changed = []\n"
+        "assert k.__file__.startswith(sys.path[0]) and k.CACHE_DIR.startswith(sys.path[0])\n"
+        "for path in sorted(k.Path(k.__file__).parent.glob('*.py')):\n"
+        "    path.write_text(path.read_text() + '\\n# edited\\n')\n"
+        "    changed += [path.stem] * (k._sources_hash() != before); before = k._sources_hash()\n"
+        "print(*changed)"
     )
-    file, before = run(code).split()
-    assert file == str(copy / "kernel.py") and before.startswith(str(copy))
-    for name in ("cards.py", "engine.py", "payoff.py", "actions.py"):
-        with (copy / name).open("a") as source:
-            source.write("\n# edited\n")
-        _, after = run(code).split()
-        assert after != before
-        before = after
+    changed = set(run(code).split())
+    assert len(kernel_modules()) > 20 and kernel_modules() <= changed
+    assert "train" not in changed and "sb3_env" not in changed and "aec_env" not in changed
+
+
+def test_compiled_code_follows_an_edit_in_another_file(tmp_path: Path) -> None:
+    """Numba's own cache sees only the file of the kernel itself."""
+    copy, start = copied(tmp_path)
+    constant, probe = copy / "cards.py", copy / "bits.py"
+    plain = constant.read_text()
+    probe.write_text(
+        probe.read_text() + "\n\nfrom .cards import PROBE\nfrom .kernel import kernel\n\n\n"
+        "@kernel\ndef probe():\n    return PROBE\n"
+    )
+    code = start + "from pocket_uno_env.bits import probe; print(probe())"
+    for value in ("11", "22", "11"):
+        constant.write_text(f"{plain}\nPROBE = {value}\n")
+        assert run(code) == value
+        assert run(code) == value  # from the cache
+    assert len(list(copy.rglob("bits.probe*.nbi"))) == 2
+
+
+def test_importing_compiles_nothing(tmp_path: Path) -> None:
+    code = (
+        "from numba.core import event\n"
+        "with event.install_recorder('numba:compile') as seen:\n"
+        "    import pocket_uno_env, pocket_uno_env.agents, pocket_uno_env.gym_env\n"
+        "    from pocket_uno_env import pocket_uno_v0; from pocket_uno_env.batch import Batch\n"
+        "    pocket_uno_v0.env(); Batch(8)\n"
+        "    made = len(seen.buffer); from pocket_uno_env.rng import mix; import numpy as np\n"
+        "    mix(np.uint64(1)); print(made, len(seen.buffer) > 0)"
+    )
+    assert run(code, NUMBA_CACHE_DIR=str(tmp_path)) == "0 True"
 
 
 def test_each_signature_has_a_cache_file_of_its_own(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ env.set_agents([RandomAgent(num_actions=env.num_actions) for _ in range(env.num_
 env.run(is_training=False)
 print("ready", flush=True)
 for line in sys.stdin:
-    limit, decisions, rounds, start = float(line), 0, 0, time.perf_counter()
-    while (passed := time.perf_counter() - start) < limit:
+    limit, decisions, rounds, start = float(line), 0, 0, time.process_time()
+    while (passed := time.process_time() - start) < limit:
         trajectories, _ = env.run(is_training=False)
         # A trajectory alternates states and actions and ends with a state.
         decisions += sum(len(trajectory) // 2 for trajectory in trajectories)

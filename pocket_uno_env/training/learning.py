@@ -10,6 +10,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from torch import nn
 
+from pocket_uno_env.rollout_buffer import RolloutBuffer
+
 from .networks import MaskedPolicy
 
 
@@ -70,6 +72,7 @@ def make_model(
             "visible": visible,
             "bfloat16": bfloat16,
         },
+        rollout_buffer_class=RolloutBuffer,
         seed=seed,
         device="cpu",
         stats_window_size=2000,

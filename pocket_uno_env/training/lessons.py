@@ -94,7 +94,7 @@ class Playouts(Lesson):
         play_on(
             games.rules.table,
             rows,
-            games.in_game(game, action),
+            games.games.in_game(game, action),
             policies,
             learner,
             int(REWARDS[games.games.reward]),
