@@ -12,9 +12,9 @@ from gymnasium import spaces
 
 from .agents import Agent
 from .learner_games import LearnerGames
-from .render import render_text
+from .render import MODES, Display
 from .rules import Rules
-from .snapshot import snapshot
+from .sight import sight
 from .state import End
 
 ILLEGAL = ("end", "raise")
@@ -31,8 +31,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         What an illegal action does: ends the episode with the reward `penalty`, or raises
         ValueError and changes nothing.
     penalty : float
-    render_mode : {None, "ansi", "human"}
-        The table as text, all hands open.
+    render_mode : {None, "ansi", "rgb_array", "human"}
+        How the table is shown, all hands open (`render.Display`).
 
     Notes
     -----
@@ -41,7 +41,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
     Reward: what the round pays the learner, at its end. A capped round is truncated.
     """
 
-    metadata = {"render_modes": ["ansi", "human"], "render_fps": 1}  # noqa: RUF012 - Gymnasium's
+    metadata = {"render_modes": list(MODES), "render_fps": 1}  # noqa: RUF012 - Gymnasium's
 
     def __init__(
         self,
@@ -65,6 +65,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = render_mode
+        self._display = Display(render_mode)
+        self._seen: dict[str, Any] = {}
         self.observation_space = spaces.Box(0.0, 1.0, (self.games.observation_size,), np.float32)
         self.action_space = spaces.Discrete(self.games.n_actions)
         self._running = False
@@ -115,17 +117,21 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         """The legal actions: int8, shape ``(n_actions,)``; zeros when the round is over."""
         return np.asarray(self.games.masks[0] * np.int8(self._running))
 
-    def render(self) -> str | None:
-        """The table as text, all hands open; after the end, how the round ended."""
+    def render(self) -> Any:
+        """The table; after the end the last of it, and how the round ended."""
         if self.render_mode is None:
             return None
-        text = render_text(snapshot(self.games.rules, self.games.rows[0]))
-        learner = int(self.games.books["learner"][0])
-        text = f"you are player_{learner}\n{text}" if self._running else self._ending
-        if self.render_mode == "ansi":
-            return text
-        print(text)
-        return None
+        if not self._running:
+            return self._ending if self.render_mode == "ansi" else self._show(self._ending)
+        self._seen = sight(self.games.rules, self.games.rows)
+        return self._show(f"you are player_{int(self.games.books['learner'][0])}")
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._display.close()
+
+    def _show(self, caption: str) -> Any:
+        return self._display.show(self._seen, caption) if self._seen else None
 
     def _info(self, **more: Any) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), **more}
