@@ -24,19 +24,17 @@ RUNS = ROOT / "runs" / "ablation"
 RESULTS = ROOT / "docs" / "results" / "training" / "ablation.json"
 PAGE = ROOT / "docs" / "training.md"
 
-BUDGET = "--steps 400000 --teacher-steps 200000 --seed 1 --deals 0"
-DEALS = 5_000
+BUDGET = "--steps 300000 --teacher-steps 100000 --seed 1 --deals 0"
+DEALS = 2_500
 SEED = 30_001
 VARIANTS = {
     "default": "",
     "plain colours": "--view plain",
     "no lesson before PPO": "--teacher None",
-    "the lesson is playouts": "--lesson playouts",
     "critic sees its own hand alone": "--critic own-hand",
+    "half of the opponents from a pool": "--self-play 0.5 --pool-every 50000",
     "lambda 0.95": "--gae-lambda 0.95",
     "gamma 1": "--gamma 1.0",
-    "half of the opponents from a pool": "--self-play 0.5 --pool-every 50000",
-    "opponents greedy alone": "--opponents greedy",
 }
 Rates = dict[str, tuple[float, float]]
 
