@@ -24,7 +24,7 @@ RUNS = ROOT / "runs" / "ablation"
 RESULTS = ROOT / "docs" / "results" / "training" / "ablation.json"
 PAGE = ROOT / "docs" / "training.md"
 
-BUDGET = "--steps 300000 --teacher-steps 100000 --seed 1 --deals 0"
+BUDGET = "--steps 300000 --teacher-steps 100000 --seed 1 --threads 2 --deals 0"
 DEALS = 2_500
 SEED = 30_001
 VARIANTS = {
