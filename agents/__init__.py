@@ -4,7 +4,16 @@ In a clone this package stands at the top as ``agents/``; it is installed, and i
 ``pocket_uno_env.agents``. Loading scripted agents needs no PyTorch.
 """
 
-from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent
+from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent, Opinion
 from pocket_uno_env.agents.registry import describe, load, names, register
 
-__all__ = ["Agent", "AgentError", "ObservationAgent", "describe", "load", "names", "register"]
+__all__ = [
+    "Agent",
+    "AgentError",
+    "ObservationAgent",
+    "Opinion",
+    "describe",
+    "load",
+    "names",
+    "register",
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from pocket_uno_env import runs
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents.protocol import Agent, AgentError
+from pocket_uno_env.agents.protocol import Agent, AgentError, Opinion
 from pocket_uno_env.batch import mask_rows, observe_rows
-from pocket_uno_env.canonical import color_tables, plain_actions, to_view
+from pocket_uno_env.canonical import color_tables, plain_actions, to_view, view_actions
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
@@ -123,6 +122,9 @@ class PolicyAgent(Agent):
     sample : bool
         Draw from the policy instead of taking its likeliest action. The randomness comes from the
         row, so that the same games go the same way.
+    critic : list of (weight, bias), optional
+        The network that judged positions in the training by what the seat saw, if it was trained
+        to win rounds; it gives `opinion` its value.
     """
 
     def __init__(
@@ -133,6 +135,7 @@ class PolicyAgent(Agent):
         num_players: int,
         view: str = "plain",
         sample: bool = False,
+        critic: list[tuple[np.ndarray, np.ndarray]] | None = None,
     ) -> None:
         sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
         expected = [observation_size(rules, num_players), len(catalogue(rules))]
@@ -146,6 +149,8 @@ class PolicyAgent(Agent):
         self.num_players = num_players
         self.view = view
         self.sample = sample
+        self._layers = layers
+        self._critic = critic
         self._sizes = np.array(sizes)
         self._weights = np.concatenate(
             [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
@@ -188,6 +193,43 @@ class PolicyAgent(Agent):
             plain_actions(tables, orders, actions.copy(), actions)
         return actions
 
+    def opinion(self, rules: Rules, rows: np.ndarray, place: int) -> Opinion:
+        """The policy's probabilities, and the critic's value where there is one."""
+        index = np.array([place])
+        observations = np.empty((1, self._sizes[0]), np.float32)
+        masks = np.empty((1, self._sizes[-1]), np.int8)
+        observe_rows(rules.table, rows, index, observations)
+        mask_rows(rules.table, rows, index, masks)
+        legal = masks[0].astype(bool)
+        actions = np.arange(self._sizes[-1])
+        if self.view == "canonical":
+            tables = color_tables(rules, self.num_players)
+            orders = np.empty((1, rules.colors), np.int64)
+            to_view(tables, observations, masks, orders)
+            # Where in the view each plain action stands.
+            view_actions(tables, np.repeat(orders, len(actions), axis=0), actions.copy(), actions)
+        logits = _run(self._layers, observations[0])[actions].astype(np.float64)
+        shares = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
+        value = None
+        if self._critic is not None:
+            # The reward is 1 for the winner and -1/(n-1) for each of the others.
+            reward, n = float(_run(self._critic, observations[0])[0]), self.num_players
+            value = min(max((reward * (n - 1) + 1) / n, 0.0), 1.0)
+        about = f"Probabilities by the policy of {self.name}"
+        if value is not None:
+            about += "; the chance to win by its critic, in games like those of its training"
+        about += "."
+        return Opinion(int(np.argmax(shares)), shares / shares.sum(), value=value, about=about)
+
+
+def _run(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray) -> np.ndarray:
+    """A network's outputs for one input."""
+    for weight, bias in layers[:-1]:
+        x = np.maximum(weight @ x + bias, 0)
+    weight, bias = layers[-1]
+    out: np.ndarray = weight @ x + bias
+    return out
+
 
 def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     """The agent that a run of train.py has made.
@@ -220,12 +262,14 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     config = runs.read_config(folder)
     tensors, _ = runs.load_tensors(weights)
     sizes = config["network"]["layers"]
-    layers = []
-    for i, (inputs, outputs) in enumerate(pairwise(sizes)):
-        weight, bias = (tensors.get(f"policy.{i}.{part}") for part in ("weight", "bias"))
-        if weight is None or weight.shape != (outputs, inputs) or bias is None:
-            raise AgentError(f"{weights} does not hold the network that {runs.CONFIG} describes")
-        layers.append((weight, bias))
+    layers = _layers(tensors, "policy")
+    if _sizes_of(layers) != sizes:
+        raise AgentError(f"{weights} does not hold the network that {runs.CONFIG} describes")
+    critic = _layers(tensors, "value")
+    # One that saw all hands in the training, or was paid in points, says nothing about a seat's
+    # chance to win.
+    if _sizes_of(critic)[:1] != sizes[:1] or config["settings"].get("reward") != "win":
+        critic = []
     return PolicyAgent(
         str(path),
         layers,
@@ -233,4 +277,24 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         config["num_players"],
         config["view"],
         sample,
+        critic or None,
     )
+
+
+def _layers(tensors: dict[str, np.ndarray], network: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The layers of a network, as far as they are there and fit each other."""
+    layers: list[tuple[np.ndarray, np.ndarray]] = []
+    while True:
+        weight, bias = (
+            tensors.get(f"{network}.{len(layers)}.{part}") for part in ("weight", "bias")
+        )
+        if weight is None or bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            return layers
+        if layers and weight.shape[1] != len(layers[-1][1]):
+            return []
+        layers.append((weight, bias))
+
+
+def _sizes_of(layers: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:
+    """The sizes of the layers, from the input's to the output's."""
+    return [layers[0][0].shape[1], *(len(bias) for _, bias in layers)] if layers else []

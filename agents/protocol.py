@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,34 @@ class AgentError(ValueError):
     """An agent that cannot be loaded or used, or that acts against the rules."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Opinion:
+    """What an agent makes of one decision.
+
+    Attributes
+    ----------
+    action : int
+        What it would do.
+    probabilities : float array, shape ``(n_actions,)``, or None
+        How likely it is to do each action; zero where illegal.
+    values : float array, shape ``(n_actions,)``, or None
+        The chance to win the round after each action, NaN where it was not judged.
+    value : float or None
+        The chance to win the round.
+    holdings : float array, shape ``(num_players, n_kinds)``, or None
+        The chance that each seat holds a card of each kind.
+    about : str
+        Where the figures come from, in a sentence; empty if there are none.
+    """
+
+    action: int
+    probabilities: np.ndarray | None = None
+    values: np.ndarray | None = None
+    value: float | None = None
+    holdings: np.ndarray | None = None
+    about: str = ""
+
+
 class Agent(ABC):
     """Decides for whichever seat is to act.
 
@@ -32,10 +61,14 @@ class Agent(ABC):
     policy : int or None
         The `scripted.Policy` that the agent is a face of. Such an agent runs compiled, without a
         call to Python for each decision. None for all others.
+    clairvoyant : bool
+        Whether it looks at what its seat cannot know. Such an agent shows how far luck goes; it
+        gives people no advice.
     """
 
     name: str
     policy: int | None = None
+    clairvoyant: bool = False
 
     def check(self, rules: Rules, num_players: int) -> None:  # noqa: B027 - most play anything
         """Raise `AgentError` if the agent cannot play `rules` with so many; most can play all."""
@@ -57,6 +90,13 @@ class Agent(ABC):
         int64 array, shape ``(m,)``
             Legal action ids.
         """
+
+    def opinion(self, rules: Rules, rows: np.ndarray, place: int) -> Opinion:
+        """What the agent makes of the decision in ``rows[place]``, for people to look at.
+
+        An agent that has more to say than what it would do says it here.
+        """
+        return Opinion(int(self.act_rows(rules, rows, np.array([place]))[0]))
 
     def act(self, env: Any) -> int:
         """The action for the seat to act in an environment of this project.

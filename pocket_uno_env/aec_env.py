@@ -41,9 +41,10 @@ from .deal import new_game
 from .observation import observation_size, state_size
 from .payoff import REWARDS, Reward, match_winner, round_payoffs, win_payoffs
 from .record import Transcript, game_record
-from .render import render_text
+from .render import MODES, Display, png
 from .rules import Rules, check_count
 from .set_up import read_options
+from .sight import sight
 from .snapshot import phase_name, snapshot
 from .state import NO_SEAT, End, new_rows
 
@@ -87,8 +88,10 @@ class raw_env(AECEnv):
         Decisions after which a round is truncated.
     max_rounds : int
         Rounds after which a match is truncated.
-    render_mode : {None, "ansi", "human"}
-        ``"ansi"``: `render` returns a text; ``"human"``: the text is printed after every step.
+    render_mode : {None, "ansi", "rgb_array", "human"}
+        What `render` shows (`render.Display`): a text, a picture, or a window.
+    render_seat : int or None
+        Whose eyes it is seen with; None sees all hands.
 
     Raises
     ------
@@ -98,7 +101,7 @@ class raw_env(AECEnv):
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads a plain class attribute
         "name": "pocket_uno_v0",
-        "render_modes": ["ansi", "human"],
+        "render_modes": list(MODES),
         "is_parallelizable": False,
         "render_fps": 1,
     }
@@ -112,6 +115,7 @@ class raw_env(AECEnv):
         max_cycles: int = 20_000,
         max_rounds: int = 100,
         render_mode: str | None = None,
+        render_seat: int | None = None,
     ) -> None:
         super().__init__()
         self.rules = Rules.of(rules)
@@ -120,9 +124,9 @@ class raw_env(AECEnv):
         self.reward = _one_of("reward", reward, tuple(REWARDS))
         self.max_cycles = check_count("max_cycles", max_cycles)
         self.max_rounds = check_count("max_rounds", max_rounds)
-        self.render_mode = _one_of(
-            "render_mode", render_mode, (None, *self.metadata["render_modes"])
-        )
+        self.render_mode = _one_of("render_mode", render_mode, (None, *MODES))
+        self.render_seat = _one_of("render_seat", render_seat, (None, *range(self.num_players)))
+        self._display = Display(render_mode)
 
         self.possible_agents = [f"player_{seat}" for seat in range(self.num_players)]
         self.agents: list[str] = []
@@ -277,18 +281,23 @@ class raw_env(AECEnv):
         state_row(self._table, self.rows, state)
         return state
 
-    def render(self) -> str | None:
-        """The table as text, all hands open, as a spectator would see it."""
+    def render(self) -> Any:
+        """The table as ``render_seat`` sees it: a text, a picture, or None for a window."""
         if self.render_mode is None:
             return None
-        text = render_text(self.snapshot())
-        if self.render_mode == "ansi":
-            return text
-        print(text)
-        return None
+        return self._display.show(self._sight())
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window, if there is one."""
+        self._display.close()
+
+    def _repr_png_(self) -> bytes | None:
+        """A picture of the table, for notebooks; None before the first `reset`."""
+        return png(self._sight()) if self._rounds else None
+
+    def _sight(self) -> dict[str, Any]:
+        self._check_reset()
+        return sight(self.rules, self.rows, self.render_seat)
 
     # Handles for tests, research and tools.
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from .agents import Agent
 from .learner_games import LearnerGames
-from .render import render_text
+from .render import MODES, Display
 from .rules import Rules
-from .snapshot import END_NAMES, snapshot
+from .sight import sight
+from .snapshot import END_NAMES
 from .state import End
 
 ILLEGAL = ("end", "raise")
@@ -30,8 +31,8 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         What an illegal action does: ends the episode with the reward `penalty`, or raises
         ValueError and changes nothing.
     penalty : float
-    render_mode : {None, "ansi", "human"}
-        The table as text, all hands open.
+    render_mode : {None, "ansi", "rgb_array", "human"}
+        How the table is shown, all hands open (`render.Display`).
 
     Notes
     -----
@@ -41,7 +42,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
     truncated.
     """
 
-    metadata = {"render_modes": ["ansi", "human"], "render_fps": 1}  # noqa: RUF012 - Gymnasium's
+    metadata = {"render_modes": list(MODES), "render_fps": 1}  # noqa: RUF012 - Gymnasium's
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = render_mode
+        self._display = Display(render_mode)
         self.observation_space = self.games.observation_space
         self.action_space = self.games.action_space
         self._running = False
@@ -114,19 +116,19 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         """The legal actions: int8, shape ``(n_actions,)``; zeros when the round is over."""
         return np.asarray(self.games.masks[0] * np.int8(self._running))
 
-    def render(self) -> str | None:
-        """The table as text, all hands open; after the end with how the round ended."""
+    def render(self) -> Any:
+        """The table, all hands open; after the end with how the round ended."""
         if self.render_mode is None:
             return None
         if self._table is None:
             raise RuntimeError("there is no round yet; call reset() first")
         seat = self.games.books["learner"][0]
         caption = f"you are player_{seat}" if self._running else self._ending
-        text = f"{caption}\n{render_text(snapshot(self.games.rules, self._table[0]))}"
-        if self.render_mode == "ansi":
-            return text
-        print(text)
-        return None
+        return self._display.show(sight(self.games.rules, self._table), caption)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._display.close()
 
     def _show(self) -> None:
         if self.render_mode == "human":

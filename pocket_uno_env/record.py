@@ -6,7 +6,7 @@ actions taken. So the engine pays nothing for records while it plays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -178,6 +178,37 @@ def replay(record: Mapping[str, Any]) -> dict[str, Any]:
     RecordError
         At the first disagreement, naming the round, the event and what the engine says.
     """
+    for moment in positions(record):
+        last = moment
+    return snapshot(last.rules, as_record(last.rows))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Position:
+    """A moment of a record that is played again: before a decision, or where its round stops.
+
+    Attributes
+    ----------
+    rules : Rules
+    rows : structured array, dtype `state.ROW`, shape ``(1,)``
+        The game as it is now. It goes on with the next position: copy what is to be kept.
+    round : int
+        Which round of the record.
+    events : int
+        How many events of the round lie behind.
+    action : int or None
+        The action id that the seat to act took; None where the round has ended or the record stops.
+    """
+
+    rules: Rules
+    rows: Any
+    round: int
+    events: int
+    action: int | None
+
+
+def positions(record: Mapping[str, Any]) -> Iterator[Position]:
+    """Play a record through the engine, as `replay` does, and stop before every decision."""
     rules, seats = _read_head(record)
     rows = new_rows(1)
     new_game(rows[0], seats, np.uint64(0))
@@ -190,8 +221,8 @@ def replay(record: Mapping[str, Any]) -> dict[str, Any]:
             raise RecordError(f"{where}: a record that is no match has one round")
         if number and match_winner(rules.table[0], rows[0]) != NO_SEAT:
             raise RecordError(f"{where}: the match was over")
-        _replay_round(rules, rows, entry, where)
-    return snapshot(rules, as_record(rows))
+        for at, action in _replay_round(rules, rows, entry, where):
+            yield Position(rules, rows, number, at, action)
 
 
 def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
@@ -217,7 +248,10 @@ def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
     return rules, seats
 
 
-def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> None:
+def _replay_round(
+    rules: Rules, rows: Any, entry: Mapping[str, Any], where: str
+) -> Iterator[tuple[int, int | None]]:
+    """Yield the index of the next event and the action, before each decision and at the end."""
     last = int(rows["dealer"][0])
     deck = _dealt_deck(rules, rows, entry, where)
     log = Log(rules)
@@ -257,6 +291,7 @@ def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str)
                 f"{', '.join(cat.legal_names(mask))}"
             )
         order = None if supply is None else _reshuffle_order(rules, supply, here)
+        yield at, action
         apply(table, rows[0], action, order, log.clear())
         made = log.events([seat, name])
         if events[at : at + len(made)] != made:
@@ -271,6 +306,7 @@ def _replay_round(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str)
         raise RecordError(
             f"{where}: the result is {round_result(as_record(rows))}, the record has {result}"
         )
+    yield at, None
 
 
 def _dealt_deck(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> np.ndarray:

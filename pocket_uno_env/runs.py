@@ -46,9 +46,9 @@ def write_whole(path: Path, data: bytes) -> None:
     os.replace(temporary, path)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as JSON, whole."""
-    write_whole(path, (json.dumps(value, indent=1) + "\n").encode())
+def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    """Write `value` as JSON, whole; without `indent` on one line."""
+    write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
 
 
 def new_folder(out: Path | None, rules: str, num_players: int) -> Path:

@@ -58,7 +58,10 @@ def test_render(game: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> Non
     assert "draw pile" in capsys.readouterr().out
 
 
-def test_rendered_text_fits_a_terminal_and_names_the_table() -> None:
+def test_rendered_text_fits_a_terminal_and_names_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     env = raw_env(1, num_players=5, render_mode="ansi")
     for raw in play(env, Policy.GREEDY):
         text = raw.render()
@@ -377,7 +380,7 @@ def test_bad_arguments(kwargs: dict[str, Any], words: list[str]) -> None:
 def test_arguments_survive_a_seeded_reset() -> None:
     kwargs = {
         "rules": "classic", "num_players": 7, "episode": "match", "reward": "points",
-        "max_cycles": 123, "max_rounds": 7, "render_mode": "ansi",
+        "max_cycles": 123, "max_rounds": 7, "render_mode": "ansi", "render_seat": 1,
     }  # fmt: skip
     env = raw_env(1, **kwargs)
     env.reset(seed=2)

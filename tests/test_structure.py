@@ -19,10 +19,10 @@ ROOT = PACKAGE.parent
 ROOMS = [
     "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
     "engine", "information", "observation", "payoff", "baselines", "turns", "counting", "counter",
-    "weights", "heuristics", "scripted", "snapshot", "batch", "record", "render",
-    "set_up", "aec_env", "pocket_uno_v0",
+    "weights", "heuristics", "scripted", "snapshot", "batch", "sight", "story", "record",
+    "picture", "window", "render", "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
-CORE = ROOMS[: ROOMS.index("render")]
+CORE = ROOMS[: ROOMS.index("picture")]
 HEAVY = {"gymnasium", "pettingzoo", "torch", "stable_baselines3", "sb3_contrib", "scipy", "rich"}
 
 
@@ -75,7 +75,16 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "import sys, pocket_uno_env, pocket_uno_env.agents as a; from pocket_uno_env import "
         "pocket_uno_v0; a.load('greedy'); print(*sys.modules)"
     ).split()
-    assert not {"torch", "stable_baselines3", "rich", "matplotlib", "pandas"} & set(loaded)
+    assert not {
+        "torch",
+        "stable_baselines3",
+        "rich",
+        "matplotlib",
+        "pandas",
+        "PIL",
+        "pygame",
+        "aiohttp",
+    } & set(loaded)
 
 
 COPY = (

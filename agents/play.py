@@ -1,0 +1,114 @@
+"""Play against agents, in the terminal or in the browser.
+
+    python -m agents.play --opponents strong greedy
+    python -m agents.play --rules classic --round
+    python -m agents.play --web
+
+You sit in seat 0. The record of the game is written after every decision.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.agents.table import Table
+from pocket_uno_env.agents.terminal import Left, Terminal, use_color
+from pocket_uno_env.kernel import compiling_notice
+from pocket_uno_env.progress import help_text
+from pocket_uno_env.rules import PRESETS, RulesError
+from pocket_uno_env.runs import write_json
+
+RECORDS = Path("runs") / "play"
+
+
+@dataclass
+class Options:
+    """The fields are the options of the command line."""
+
+    opponents: tuple[str, ...] = ("strong",)
+    """Who plays against you, clockwise from your left: names of agents, or trained runs."""
+    rules: str = "pocket"
+    """The rules: the name of a preset, or a file (.toml or .json)."""
+    round: bool = False
+    """Play a single round instead of a match."""
+    watch: bool = False
+    """Only watch: the opponents fill all the seats."""
+    seed: int | None = None
+    """The same seed deals the same cards; without one every game is another."""
+    record: Path | None = None
+    """Where to write the record of the game; without it a new file in runs/play/."""
+    web: bool = False
+    """Play in the browser, on a page that this machine serves to itself."""
+    port: int = 8177
+    """With --web: the port of the page; 0 takes a free one."""
+    host: str = "127.0.0.1"
+    """With --web: the address to listen on; others than this machine's own let others in."""
+    browser: bool = True
+    """With --web: open the page."""
+
+
+def new_record() -> Path:
+    """A path for the record of a new game, named after the time."""
+    name = time.strftime("%Y-%m-%d-%H%M%S")
+    paths = (RECORDS / f"{name}{suffix}.jsonl" for suffix in ("", *(f"-{i}" for i in range(2, 99))))
+    return next(path for path in paths if not path.exists())
+
+
+def play_here(options: Options) -> int:
+    """Play in this terminal; the exit code."""
+    if (notice := compiling_notice()) is not None:
+        print(notice, file=sys.stderr)
+    agents = [load(name) for name in options.opponents]
+    seats = agents if options.watch else [None, *agents]
+    if options.seed is not None and not 0 <= options.seed < 2**64:
+        raise ValueError(f"--seed is {options.seed}; expected a whole number from 0 to {2**64 - 1}")
+    table = Table(options.rules, seats, not options.round, options.seed)
+    path = new_record() if options.record is None else options.record
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def keep() -> None:
+        write_json(path, table.record(), indent=None)
+
+    keep()
+    print("Type ? for help, q to leave.")
+    seat = None if options.watch else 0
+    try:
+        Terminal(table, seat, color=use_color(), on_change=keep).play()
+        code = 0
+    except KeyboardInterrupt:
+        print()
+        code = 130
+    except Left:
+        code = 0
+    keep()
+    print(f"The record is in {path}")
+    return code
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
+    options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
+    try:
+        if options.web:
+            from pocket_uno_env.agents.web.server import serve  # it needs the extra 'play'
+
+            return serve(options.host, options.port, options.opponents, options.browser, RECORDS)
+        return play_here(options)
+    except ImportError as error:
+        print(f"agents.play: error: --web needs the extra 'play': {error}", file=sys.stderr)
+    except (AgentError, RulesError, ValueError, OSError) as error:
+        print(f"agents.play: error: {error}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

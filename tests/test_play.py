@@ -1,0 +1,293 @@
+"""Play in the terminal: whole games by numbers and names, clean ends, records that hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load
+from pocket_uno_env.agents.play import main
+from pocket_uno_env.agents.table import MAX_DECISIONS, Table, TableError
+from pocket_uno_env.agents.terminal import HELP, Left, Terminal, chosen_action
+from pocket_uno_env.referee import check_record
+from pocket_uno_env.rules import Rules, RulesError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def seated(*opponents: str, **options: Any) -> Table:
+    return Table(options.pop("rules", "pocket"), [None, *map(load, opponents)], seed=7, **options)
+
+
+def sit(
+    table: Table,
+    answers: Iterable[str],
+    seat: int | None = 0,
+    written: list[str] | None = None,
+) -> list[str]:
+    """Play at a terminal with these answers; the lines that were written."""
+    written = [] if written is None else written
+    given = iter(answers)
+
+    def read(prompt: str) -> str:
+        try:
+            return next(given)
+        except StopIteration:
+            raise EOFError from None
+
+    Terminal(table, seat, read, written.append).play()
+    return "\n".join(written).splitlines()
+
+
+def forever(answer: str) -> Iterable[str]:
+    while True:
+        yield answer
+
+
+@pytest.mark.parametrize("rules", ["pocket", "classic", "pocket51", "mini"])
+@pytest.mark.parametrize("match", [True, False])
+def test_a_whole_game_by_numbers(rules: str, match: bool) -> None:
+    table = seated("greedy", rules=rules, match=match)
+    lines = sit(table, forever("1"))
+    assert table.over and max(map(len, lines)) <= 80
+    record = json.loads(json.dumps(table.record()))
+    check_record(record)
+    assert record["players"] == ["person", "greedy"] and record["match"] is match
+    if match:
+        assert ("You win the match." in lines) == (table.winner == 0)
+        assert (len(record["rounds"]) > 1) == ("-- Round 2 of a match" in "\n".join(lines))
+
+
+def test_house_rules_and_five_players() -> None:
+    rules = Rules.preset(
+        "classic", stacking="any", seven_zero=True, jump_in=True, wild_draw_four="challenge",
+        opening_wild="first_player_chooses", elimination=True, match_goal=60,
+    )  # fmt: skip
+    table = seated("greedy", "strong", "random-uno", "counter", rules=rules)
+    lines = sit(table, forever("1"))
+    assert table.over and max(map(len, lines)) <= 80
+    check_record(json.loads(json.dumps(table.record())))
+
+
+def test_agents_can_be_watched() -> None:
+    table = Table("pocket", [load("strong"), load("greedy")], match=False, seed=2)
+    lines = sit(table, [], seat=None)
+    drawn = [event for event in table.events(None) if event["do"] == "draw"]
+    assert table.over and drawn and all(f"  {event['text']}" in lines for event in drawn)
+
+
+@pytest.mark.parametrize(
+    ("answer", "legal", "action"),
+    [
+        ("2", ["play R5", "draw"], "draw"),
+        ("0", ["play R5", "draw"], None),
+        ("3", ["play R5", "draw"], None),
+        ("d", ["play R5", "draw"], "draw"),
+        ("PLAY r5", ["play R5", "draw"], "play R5"),
+        ("r5", ["play R5", "play B5", "draw"], "play R5"),
+        ("r", ["play R5", "play R6"], None),
+        ("r", ["play R5", "play B6", "draw"], "play R5"),
+        ("w:b", ["play W:R", "play W:B", "play WD:B"], "play W:B"),
+        ("w:blue", ["play W:R", "play W:B", "play WD:B"], "play W:B"),
+        ("w", ["play W:R", "play W:B"], None),
+        ("name green", ["name R", "name G"], "name G"),
+        ("green", ["name R", "name G"], None),
+        ("s", ["say uno", "stay silent"], None),
+        ("say", ["say uno", "stay silent"], "say uno"),
+        ("uno", ["say uno", "stay silent"], "say uno"),
+        ("chalenge", ["challenge", "accept"], "challenge"),
+        ("give y1", ["give Y1", "give Y+1"], "give Y1"),
+        ("y1", ["give Y1", "give Y+1"], "give Y1"),
+        ("R+1", ["play R1", "play R+1"], "play R+1"),
+        ("", ["draw"], None),
+        ("²", ["draw"], None),
+    ],
+)
+def test_what_an_answer_means(answer: str, legal: list[str], action: str | None) -> None:
+    assert chosen_action(answer, legal) == action
+
+
+def test_answers_that_mean_nothing_are_asked_again() -> None:
+    table, written = seated("greedy"), []
+    with pytest.raises(Left):
+        sit(table, ["nonsense", "99", "?", "t", "quit"], written=written)
+    assert HELP in written and all(event["seat"] != 0 for event in table.events(0))
+    assert sum("is none of them" in line for line in written) == 2
+
+
+def test_nobody_is_told_what_they_may_not_know() -> None:
+    """Of the cards that the others hold or drew, only those that were played are ever written."""
+    table = seated("greedy", "strong", match=False)
+    written: list[str] = []
+    turns = 0
+
+    def read(prompt: str) -> str:
+        nonlocal turns
+        turns += 1
+        seen = table.sight(0)
+        allowed = {*seen["hands"][0]["cards"], *seen["discard_pile"]}
+        allowed |= {card for hand in seen["hands"] for card in hand["known"]}
+        allowed |= {c for e in table.events(0) if e["cards"] for c in e["cards"]}
+        words = {w.strip(".") for line in written for w in line.replace(":", " ").split()}
+        hidden = {c for hand in table.sight(None)["hands"][1:] for c in hand["cards"]} - allowed
+        assert not words & {card for card in hidden if len(card) > 1}
+        return "1"
+
+    Terminal(table, 0, read, lambda text: written.extend(text.splitlines())).play()
+    assert turns > 3
+
+
+def test_a_table_refuses_what_cannot_be_done() -> None:
+    table = seated("greedy", match=False)
+    while table.to_act != 0:
+        table.ask_agent()
+    before, turn = table.rows.copy(), table.turn
+    for action in ("play R0", "catch", "", "nonsense"):
+        with pytest.raises(TableError, match="is not legal now; legal: "):
+            table.act(action)
+    with pytest.raises(TableError, match="not an agent's turn"):
+        table.ask_agent()
+    with pytest.raises(TableError, match="still runs"):
+        table.next_round()
+    with pytest.raises(TableError, match="would show the hidden cards"):
+        table.record(finished_only=True)
+    assert (table.rows == before).all() and table.turn == turn
+    sit(table, forever("1"))
+    with pytest.raises(TableError, match="the round is over"):
+        table.act("draw")
+    with pytest.raises(TableError, match="the game is over"):
+        table.next_round()
+    assert table.record(finished_only=True) == table.record()
+
+
+def test_tables_refuse_agents_and_seats_that_do_not_fit() -> None:
+    with pytest.raises(RulesError, match="2 to 5"):
+        seated(*["greedy"] * 5)
+
+    class Two(Agent):
+        name = "two"
+
+        def check(self, rules: Rules, num_players: int) -> None:
+            raise AgentError("only two")
+
+        def act_rows(self, rules: Rules, rows: Any, index: Any) -> Any:
+            raise NotImplementedError
+
+    with pytest.raises(AgentError, match="only two"):
+        Table("pocket", [None, Two()])
+    wrong = ObservationAgent("wrong", lambda observations, masks: [0] * len(masks))
+    table = Table("pocket", [wrong, wrong], seed=1)
+    before = table.rows.copy()
+    with pytest.raises(AgentError, match="chose action 0"):
+        while True:
+            before = table.rows.copy()
+            table.ask_agent()
+    assert (table.rows == before).all()
+
+
+def test_a_round_that_never_ends_is_truncated() -> None:
+    stubborn = ObservationAgent("stubborn", draw_or_else)
+    table = Table("pocket", [stubborn, stubborn], match=False, seed=1)
+    while table.running:
+        table.ask_agent()
+    result = table.record()["rounds"][0]["result"]
+    assert result["end"] in ("blocked", "truncated") and table.turn <= MAX_DECISIONS + 1
+
+
+def draw_or_else(observations: Any, masks: Any) -> Any:
+    from pocket_uno_env.actions import catalogue
+
+    draw, keep = (catalogue(Rules()).id(name) for name in ("draw", "keep"))
+    return [draw if mask[draw] else keep if mask[keep] else int(mask.argmax()) for mask in masks]
+
+
+# The command.
+
+
+def test_the_command_plays_and_writes_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt: "1")
+    record = tmp_path / "deep" / "game.jsonl"
+    options = ["--opponents", "greedy", "strong", "--round", "--seed", "3", "--record", str(record)]
+    assert main(options) == 0
+    assert f"The record is in {record}" in capsys.readouterr().out
+    (line,) = record.read_text().splitlines()
+    game = json.loads(line)
+    check_record(game)
+    assert game["players"] == ["person", "greedy", "strong"] and game["seed"] == 3
+
+
+def test_records_get_a_file_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("builtins.input", lambda prompt: "q")
+    assert main([]) == main([]) == 0
+    assert len(list((tmp_path / "runs" / "play").glob("*.jsonl"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--opponents", "gredy"], "did you mean 'greedy'?"),
+        (["--opponents", *["greedy"] * 5], "2 to 5 players"),
+        (["--rules", "poket"], "unknown rules 'poket'"),
+        (["--seed", "-1"], "--seed is -1"),
+        (["--record", "/proc/nowhere/game.jsonl"], "/proc/nowhere"),
+    ],
+)
+def test_wrong_options_are_named(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(options) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") <= 2
+
+
+def start_play(folder: Path, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "pocket_uno_env.agents.play", "--record", "game.jsonl", *options],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+def test_the_end_of_the_input_is_a_clean_end(tmp_path: Path) -> None:
+    process = start_play(tmp_path)
+    out, err = process.communicate("1\n", timeout=120)
+    assert process.returncode == 0 and "Traceback" not in err
+    assert "The record is in game.jsonl" in out
+    check_record(json.loads((tmp_path / "game.jsonl").read_text()))
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_lost_when_it_is_stopped(tmp_path: Path, sent: signal.Signals) -> None:
+    process = start_play(tmp_path, "--seed", "3")
+    assert process.stdin is not None
+    process.stdin.write("1\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        file = tmp_path / "game.jsonl"
+        if file.exists() and any(
+            e[0] == 0 for e in json.loads(file.read_text())["rounds"][0]["events"]
+        ):
+            break
+        time.sleep(0.05)
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if sent == signal.SIGINT else -9)
+    assert "Traceback" not in err
+    record = json.loads((tmp_path / "game.jsonl").read_text())
+    check_record(record)
+    assert any(event[0] == 0 for event in record["rounds"][0]["events"])
