@@ -18,7 +18,7 @@ from pocket_uno_env.batch import step_rows
 from pocket_uno_env.cards import COLOR_NAMES, COLORS, DIGITS, WILDS
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.kernel import kernel
-from pocket_uno_env.piles import discard, draw_card, leave_hand, reshuffle
+from pocket_uno_env.piles import draw_card, lay, leave_hand, reshuffle
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.sight import legal_names
 from pocket_uno_env.state import Phase, new_rows
@@ -323,7 +323,7 @@ def arrange_position(rules: Any, rows: Any, deck: Any, later: Any, under: Any, m
 def _discard_next(rules: Any, row: Any) -> None:
     card = draw_card(rules, row, 0, None, None)
     leave_hand(rules, row, 0, card)
-    discard(rules, row, card)
+    lay(rules, row, card)
 
 
 def _kinds(rules: Rules, cards: Sequence[str]) -> np.ndarray:
