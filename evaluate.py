@@ -24,7 +24,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
-from pocket_uno_env.arena import MAX_CYCLES, ArenaError, line_ups, play
+from pocket_uno_env.arena import MAX_CYCLES, ArenaError, play
+from pocket_uno_env.designs import line_ups
 from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import help_text
 from pocket_uno_env.report import ReportError, evaluation, table, whole_file

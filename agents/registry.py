@@ -203,3 +203,24 @@ def _made(found: Any, argument: str) -> Any:
             "function without arguments that makes one, or choose(observations, masks)"
         )
     return found()
+
+
+@register("noisy", argument="P[,AGENT]")
+def _noisy(argument: str) -> Agent:
+    """Another agent, greedy if none is named, that takes a random action with probability P."""
+    noisy = importlib.import_module("pocket_uno_env.agents.noisy")
+    chance, _, spec = argument.partition(",")
+    try:
+        value = float(chance)
+    except ValueError:
+        raise AgentError(f"agent 'noisy:{argument}' should be written 'noisy:P[,AGENT]'") from None
+    agent: Agent = noisy.NoisyAgent(value, load(spec or "greedy"))
+    return agent
+
+
+@register("rlcard-rule")
+def _rlcard_rule(argument: str) -> Agent:
+    """RLCard's rule agent, for the classic game: plays what it can at random, wilds last."""
+    rule = importlib.import_module("pocket_uno_env.agents.rlcard_rule")
+    agent: Agent = rule.RlcardRuleAgent()
+    return agent
