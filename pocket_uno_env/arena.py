@@ -22,7 +22,7 @@ import numpy as np
 from .agents.protocol import Agent, as_actions, illegal_action
 from .batch import first_illegal
 from .designs import line_ups
-from .matchplay import Book, advance, deal_games, step_games, transcripts
+from .matchplay import Book, Replay, advance, deal_games, step_games, transcripts
 from .record import game_record
 from .rules import Rules
 from .state import End
@@ -333,6 +333,14 @@ class Chunk:
             book.decisions.astype(np.int32).reshape(shape),
             book.rounds.astype(np.int32).reshape(shape),
         )
+
+    def replay(self) -> Replay:
+        """What it takes to play the games again (`behavior`, `control`)."""
+        assert self.actions is not None, "made without keep_actions"
+        n = len(self.lineup)
+        places = (np.arange(n)[None, :] - self.rotation[:, None]) % n
+        rows, book = self.deal()
+        return Replay(self.setting.rules, rows, book, self.actions, self.book.decisions, places)
 
     def records(self) -> list[dict[str, Any]]:
         """The record of every game, made anew from its seed and its actions."""

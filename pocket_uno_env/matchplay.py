@@ -51,6 +51,30 @@ class Book(NamedTuple):
     over: np.ndarray
 
 
+class Replay(NamedTuple):
+    """Finished games, dealt anew, and what is needed to play them again.
+
+    Attributes
+    ----------
+    rules : Rules
+    rows : structured array, dtype `state.ROW`, shape ``(n,)``
+    book : Book
+        Empty.
+    actions : int16 array, shape ``(n, longest)``
+    lengths : int64 array, shape ``(n,)``
+        How many actions each game has.
+    places : int64 array, shape ``(n, num_players)``
+        The place in the line-up of the agent in each seat.
+    """
+
+    rules: Rules
+    rows: Any
+    book: Book
+    actions: np.ndarray
+    lengths: np.ndarray
+    places: np.ndarray
+
+
 def deal_games(
     rules: Rules,
     num_players: int,
