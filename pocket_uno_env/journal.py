@@ -16,9 +16,9 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
@@ -88,16 +88,44 @@ class DiskJournal:
     def done(self) -> dict[Task, Played]:
         """See `tournament.Journal`."""
         tasks = set(self.plan.tasks())
-        names = [spec for spec in self.plan.agents]
         found = {}
-        for number, first, count, arrays, records in self._base.execute("select * from chunk"):
+        query = "select line_up, first, count, arrays from chunk"
+        for number, first, count, arrays in self._base.execute(query):
             if (number, first, count) not in tasks:
                 raise JournalError(f"{self.folder / CHUNKS} does not belong to {PLAN} beside it")
             lineup = self.plan.line_ups[number]
-            found[number, first, count] = _unpacked(
-                arrays, records, lineup, tuple(names[agent] for agent in lineup)
-            )
+            names = tuple(self.plan.agents[agent] for agent in lineup)
+            found[number, first, count] = _unpacked(arrays, lineup, names)
         return found
+
+    def records(self, task: Task) -> list[str]:
+        """See `tournament.Journal`."""
+        query = "select records from chunk where line_up = ? and first = ?"
+        (packed,) = self._base.execute(query, task[:2]).fetchone()
+        text = zlib.decompress(packed).decode()
+        return text.split("\n") if text else []
+
+    def extend(self, deals: int) -> None:
+        """Plan more deals for each line-up; a last task that was cut short is played again.
+
+        Raises
+        ------
+        JournalError
+            When there are more already.
+        """
+        if deals < self.plan.deals:
+            raise JournalError(
+                f"{self.folder} is planned for {self.plan.deals} deals; expected as many or more, "
+                f"not {deals}"
+            )
+        self.plan = replace(self.plan, deals=deals)
+        tasks = set(self.plan.tasks())
+        for task in self._base.execute("select line_up, first, count from chunk").fetchall():
+            if task not in tasks:
+                self._base.execute("delete from chunk where line_up = ? and first = ?", task[:2])
+        self._base.execute("commit")
+        _write_plan(self.folder, self.plan)
+        self._base.execute("begin exclusive")
 
     def add(self, task: Task, played: Played) -> None:
         """See `tournament.Journal`."""
@@ -130,15 +158,19 @@ def _begin(folder: Path, plan: Plan) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         taken = any(folder.iterdir())
         if not taken:
-            text = json.dumps({"format": FORMAT, **plan.to_dict()}, indent=1)
-            part = folder / (PLAN + ".part")
-            part.write_text(text + "\n", "utf-8")
-            part.replace(folder / PLAN)
+            _write_plan(folder, plan)
     except OSError as error:
         raise JournalError(f"cannot make the folder {folder}: {error.strerror}") from error
     if taken:
         hint = f"go on with it by --resume {folder}, or " if (folder / PLAN).exists() else ""
         raise JournalError(f"{folder} is not empty; {hint}choose another folder")
+
+
+def _write_plan(folder: Path, plan: Plan) -> None:
+    part = folder / (PLAN + ".part")
+    text = json.dumps({"format": FORMAT, **plan.to_dict()}, indent=1)
+    part.write_text(text + "\n", "utf-8")
+    part.replace(folder / PLAN)
 
 
 def _packed(played: Played) -> tuple[bytes, bytes]:
@@ -151,9 +183,8 @@ def _packed(played: Played) -> tuple[bytes, bytes]:
     return zlib.compress(file.getvalue(), 1), zlib.compress("\n".join(played.records).encode())
 
 
-def _unpacked(arrays: bytes, records: bytes, lineup: Any, names: tuple[str, ...]) -> Played:
+def _unpacked(arrays: bytes, lineup: tuple[int, ...], names: tuple[str, ...]) -> Played:
     with np.load(io.BytesIO(zlib.decompress(arrays)), allow_pickle=False) as file:
         found = {name: file[name] for name in file.files}
     games = Games(lineup, names, *(found[name] for name in COLUMNS))
-    text = zlib.decompress(records).decode()
-    return Played(games, found.get("behavior"), found.get("luck"), text.split("\n") if text else [])
+    return Played(games, found.get("behavior"), found.get("luck"), [])

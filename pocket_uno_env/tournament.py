@@ -14,19 +14,19 @@ import inspect
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from . import kernel
 from .agents.protocol import Agent, AgentError
 from .agents.registry import load
 from .arena import CHUNK_DEALS, ArenaError, Chunk, Games, Setting, check_line_up, joined
 from .behavior import count_behavior
 from .control import draw_luck
-from .kernel import CACHE_DIR
 from .rules import Rules
 from .sprt import Sprt
 
@@ -175,7 +175,10 @@ class Journal(Protocol):
     """Where results are kept while a tournament runs."""
 
     def done(self) -> dict[Task, Played]:
-        """All results so far."""
+        """All results so far, without their records."""
+
+    def records(self, task: Task) -> list[str]:
+        """The records of one result."""
 
     def add(self, task: Task, played: Played) -> None:
         """Keep one more."""
@@ -199,32 +202,49 @@ def run(
     workers: Workers,
     journal: Journal | None = None,
     on_progress: Callable[[int, dict[str, float]], None] | None = None,
+    on_records: Callable[[list[str]], None] | None = None,
 ) -> list[Played]:
-    """Play what is not in the journal yet; the results by line-up.
+    """Play what is not in the journal yet; the results by line-up, without records.
 
     Parameters
     ----------
     on_progress : callable, optional
         Called with the number of games that are played, and figures worth showing.
+    on_records : callable, optional
+        Called with the records of one task after the other, in the order of `Plan.tasks`.
     """
     done = {} if journal is None else journal.done()
     tasks = plan.tasks()
-    played = sum(task[2] for task in done) * plan.num_players
-    used, figures = _look(plan, tasks, done)
-    if on_progress is not None:
-        on_progress(played, figures)
+    early: dict[Task, list[str]] = {}
+    handed = 0
+
+    def look() -> int | None:
+        nonlocal handed
+        used, figures = _look(plan, tasks, done)
+        if on_progress is not None:
+            on_progress(sum(task[2] for task in done) * plan.num_players, figures)
+        while on_records is not None and handed < len(tasks) and tasks[handed] in done:
+            task = tasks[handed]
+            found = early.pop(task, None)
+            if found is None:
+                assert journal is not None
+                found = journal.records(task)
+            left = task[2] if used is None else max(used - task[1], 0)
+            on_records(found[: left * plan.num_players])
+            handed += 1
+        return used
+
+    used = look()
     missing = [task for task in tasks if task not in done]
     if missing and used is None:
-        results = workers.play(plan, missing)
-        with closing(results):
+        with closing(workers.play(plan, missing)) as results:
             for task, result in results:
                 if journal is not None:
                     journal.add(task, result)
-                done[task] = result
-                played += task[2] * plan.num_players
-                used, figures = _look(plan, tasks, done)
-                if on_progress is not None:
-                    on_progress(played, figures)
+                elif on_records is not None:
+                    early[task] = result.records
+                done[task] = replace(result, records=[])
+                used = look()
                 if used is not None:
                     break
     return by_line_up(plan, done, used)
@@ -236,10 +256,10 @@ def by_line_up(plan: Plan, done: dict[Task, Played], used: int | None = None) ->
     for task in plan.tasks():
         if task in done and (used is None or task[1] < used):
             parts[task[0]].append(done[task])
-    return [_joined(part, used, plan.num_players) for part in parts]
+    return [_joined(part, used) for part in parts]
 
 
-def _joined(parts: Sequence[Played], used: int | None, num_players: int) -> Played:
+def _joined(parts: Sequence[Played], used: int | None) -> Played:
     games = joined([part.games for part in parts])
     counts = [part.behavior for part in parts if part.behavior is not None]
     luck = [part.luck for part in parts if part.luck is not None]
@@ -248,7 +268,7 @@ def _joined(parts: Sequence[Played], used: int | None, num_players: int) -> Play
         games.first(deals),
         np.sum(counts, axis=0) if counts else None,
         np.concatenate(luck)[:deals] if luck else None,
-        [record for part in parts for record in part.records][: deals * num_players],
+        [],
     )
 
 
@@ -306,7 +326,7 @@ def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
             digest.update(Path(source).read_bytes())
         if isinstance(value, Agent):
             if value.policy is not None:
-                digest.update(Path(CACHE_DIR).name.encode())
+                digest.update(Path(kernel.CACHE_DIR).name.encode())
             _hash_into(digest, vars(value), seen)
     elif isinstance(value, str | int | float | bool | None):
         digest.update(repr(value).encode())

@@ -39,6 +39,9 @@ def make(agents=("greedy", "random-uno", "noisy:0.2"), seats=2, deals=30, chunk=
 
 
 def same(some, others):
+    """Whether two tables, each with its records, are one."""
+    (some, records), (others, other_records) = some, others
+    assert records == other_records
     for one, other in zip(some, others, strict=True):
         assert one.games.lineup == other.games.lineup
         assert one.games.names == other.games.names
@@ -50,12 +53,17 @@ def same(some, others):
             a, b = getattr(one, name), getattr(other, name)
             assert (a is None) == (b is None)
             assert a is None or np.array_equal(a, b)
-        assert one.records == other.records
     return True
 
 
+def table(plan, workers, journal=None, **options):
+    records = []
+    keep = records.extend if plan.records else None
+    return run(plan, workers, journal, on_records=keep, **options), records
+
+
 def here(plan):
-    return run(plan, Here(plan.load_agents()))
+    return table(plan, Here(plan.load_agents()))
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +92,16 @@ class Breaking:
 def test_it_plays_what_the_arena_plays(whole):
     plan = make()
     games = play("pocket", 2, plan.load_agents(), 30, 5)
-    for one, other in zip(whole, games, strict=True):
+    for one, other in zip(whole[0], games, strict=True):
         assert all(np.array_equal(getattr(one.games, f), getattr(other, f)) for f in COLUMNS)
 
 
 @pytest.mark.parametrize("chunk", [1, 30, 256])
 def test_the_size_of_chunks_does_not_matter(whole, chunk):
-    parts = here(make(chunk=chunk, records=True, control=True))
-    for one, other in zip(whole, parts, strict=True):
-        assert one.records == other.records
+    parts, records = here(make(chunk=chunk, records=True, control=True))
+    assert sorted(records) == sorted(whole[1])
+    for one, other in zip(whole[0], parts, strict=True):
+        assert np.array_equal(one.games.winner, other.games.winner)
         assert np.array_equal(one.behavior, other.behavior)
         assert np.allclose(one.luck, other.luck)
 
@@ -107,7 +116,7 @@ def test_interrupted_and_resumed_again_and_again(whole, tmp_path):
         try:
             with DiskJournal(folder, first) as journal:
                 assert journal.plan == plan
-                results = run(journal.plan, Breaking(agents, 4), journal)
+                results = table(journal.plan, Breaking(agents, 4), journal)
             break
         except Interrupted:
             breaks += 1
@@ -115,7 +124,7 @@ def test_interrupted_and_resumed_again_and_again(whole, tmp_path):
     assert breaks == 3
     assert same(results, whole)
     with DiskJournal(folder) as journal:
-        assert same(run(journal.plan, Breaking(agents, 0), journal), whole)
+        assert same(table(journal.plan, Breaking(agents, 0), journal), whole)
     assert json.loads((folder / PLAN).read_text())["agents"] == list(plan.agents)
 
 
@@ -125,7 +134,7 @@ def test_progress_goes_on_where_it_was(tmp_path):
     with pytest.raises(Interrupted), DiskJournal(tmp_path / "run", plan) as journal:
         run(plan, Breaking(plan.load_agents(), 2), journal)
     with DiskJournal(tmp_path / "run") as journal:
-        run(plan, Here(plan.load_agents()), journal, lambda games, figures: seen.append(games))
+        run(plan, Here(plan.load_agents()), journal, lambda games, _: seen.append(games))
     assert seen[0] > 0
     assert seen[-1] == plan.games == 3 * 30 * 2
     assert seen == sorted(seen)
@@ -141,7 +150,8 @@ def test_processes_play_the_same_and_may_be_killed(whole):
         if len(done) == 3:
             for process in workers.multiprocessing.active_children():
                 os.kill(process.pid, signal.SIGKILL)
-    assert same(by_line_up(plan, done), whole)
+    records = [record for task in plan.tasks() for record in done[task].records]
+    assert same((by_line_up(plan, done), records), whole)
     deadline = time.monotonic() + 10
     while workers.multiprocessing.active_children() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -171,11 +181,11 @@ def test_long_work_is_shared_when_that_pays(whole, monkeypatch):
     monkeypatch.setattr(workers, "available_processors", lambda: 2)
     plan = make(records=True, control=True)
     agents = plan.load_agents()
-    assert same(run(plan, Automatic(agents)), whole)
+    assert same(table(plan, Automatic(agents)), whole)
     assert not shared
     monkeypatch.setattr(workers, "PATIENCE", 0)
     monkeypatch.setattr(workers, "WORTHWHILE", 0)
-    assert same(run(plan, Automatic(agents)), whole)
+    assert same(table(plan, Automatic(agents)), whole)
     assert len(shared) == len(plan.tasks()) - 1
     shared.clear()
     agents[0].budget = 3
@@ -186,11 +196,12 @@ def test_long_work_is_shared_when_that_pays(whole, monkeypatch):
 def test_a_sequential_test_ends_at_the_same_deal_however_it_is_played(tmp_path):
     plan = make(("strong", "first"), deals=4000, chunk=32, sprt=Sprt(0.5, 0.6), records=True)
     agents = plan.load_agents()
-    (found,) = run(plan, Here(agents))
-    used = found.games.deals
+    found = table(plan, Here(agents))
+    games = found[0][0].games
+    used = games.deals
     assert 3 < used < 1000
-    assert Sprt(0.5, 0.6).stop(found.games.win_rates(0)) == (used, "high")
-    assert len(found.records) == 2 * used
+    assert Sprt(0.5, 0.6).stop(games.win_rates(0)) == (used, "high")
+    assert len(found[1]) == 2 * used
 
     class Backwards:
         def play(self, plan, tasks):
@@ -199,9 +210,9 @@ def test_a_sequential_test_ends_at_the_same_deal_however_it_is_played(tmp_path):
                 yield task, play_task(plan, agents, task)
 
     with DiskJournal(tmp_path / "run", plan) as journal:
-        assert same(run(plan, Backwards(), journal), [found])
+        assert same(table(plan, Backwards(), journal), found)
     with DiskJournal(tmp_path / "run") as journal:
-        assert same(run(plan, Breaking(agents, 0), journal), [found])
+        assert same(table(plan, Breaking(agents, 0), journal), found)
 
 
 def test_a_sequential_test_wants_two_agents():
@@ -242,6 +253,19 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path):
     (tmp_path / "run" / PLAN).write_text("{")
     with pytest.raises(JournalError, match="is not JSON"):
         read_plan(tmp_path / "run")
+
+
+def test_a_run_may_be_extended(whole, tmp_path):
+    plan = make(deals=17, records=True, control=True)
+    with DiskJournal(tmp_path / "run", plan) as journal:
+        run(plan, Here(plan.load_agents()), journal)
+        with pytest.raises(JournalError, match="planned for 17 deals"):
+            journal.extend(16)
+    with DiskJournal(tmp_path / "run") as journal:
+        journal.extend(30)
+        assert len(journal.done()) == 3 * 2
+        assert same(table(journal.plan, Here(plan.load_agents()), journal), whole)
+    assert read_plan(tmp_path / "run") == make(records=True, control=True)
 
 
 def test_results_of_another_plan_are_refused(tmp_path):
