@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results soak bench clean
+.PHONY: help setup train test lint types format docs results ladders soak bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -64,6 +64,13 @@ results: $(STAMP) ## Train and measure anew what README.md shows (some twenty mi
 	$(BIN)/python evaluate.py --agents random greedy counter strong --rules classic \
 	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
 	$(BIN)/python docs/generate.py
+
+# Before a release, or when an agent of the ladder plays differently: each gets a new version.
+ladders: $(STAMP) ## Measure the ladders anew (some minutes)
+	$(BIN)/python evaluate.py ladder --measure --deals 10000
+	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 3
+	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 4
+	$(BIN)/python evaluate.py ladder --measure --deals 10000 --rules classic
 
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def load(spec: str) -> Agent:
     ----------
     spec : str
         One of `names`, such as ``"greedy"``; a name with an argument, such as ``"ppo:runs/x"``;
-        or the path of a trained run's folder or of its ``model.safetensors``.
+        one of your own as ``"module:Class"``, if no agent has the module's name; or the path of a trained run's folder or of its ``model.safetensors``.
 
     Returns
     -------
@@ -122,12 +123,22 @@ def load(spec: str) -> Agent:
     name, _, argument = spec.partition(":")
     if spec and name not in _ENTRIES and Path(spec).exists():
         name, argument = "ppo", spec
+    elif name not in _ENTRIES and argument and importable(name):
+        name, argument = "import", spec
     entry = _entry(name, spec)
     if (argument and not entry.argument) or (entry.needs_argument and not argument):
         raise AgentError(f"agent {spec!r} should be written {usage(name)!r}")
     agent = entry.make(argument)
     agent.name = spec
     return agent
+
+
+def importable(module: str) -> bool:
+    """Whether Python finds a module of this name."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _entry(name: str, spec: str) -> Entry:

@@ -2,10 +2,11 @@
 
 The luck (`control`) has mean zero, so any multiple of it may be subtracted. The multiples are
 fitted to the very games, those of each fold of deals by the other folds, so that no deal's
-correction depends on its own result.
+correction depends on its own result. With few deals the fit shrinks towards no correction.
 
-Source: V. Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018
-(cross-fitting).
+Sources: V. Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018
+(cross-fitting); G. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for
+choosing a good ridge parameter", Technometrics 21, 1979.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from .statistics import CONFIDENCE, Estimate, mean_estimate
 
 FOLDS = 10
-RIDGE = 1e-3
+RIDGES = np.geomspace(1e-3, 1e2, 21)
+"""Tried: how strongly to shrink, in units of a variate's variance times the deals."""
 
 
 def places_luck(luck: np.ndarray, places: list[int]) -> np.ndarray:
@@ -54,14 +56,11 @@ def adjusted(blocks: np.ndarray, variates: np.ndarray) -> np.ndarray:
         return np.asarray(blocks, float)
     fold = np.arange(count) * FOLDS // count
     result = np.array(blocks, float)
-    squares = variates.T @ variates
+    scaled = variates / np.maximum(variates.std(axis=0), 1e-9)
     for number in range(FOLDS):
         inside = fold == number
-        own, values = variates[inside], blocks[~inside]
-        rest = squares - own.T @ own
-        ridge = RIDGE * count * np.eye(len(rest)) + 10 * np.diag(np.diag(rest)) / count
-        weights = np.linalg.solve(rest + ridge, variates[~inside].T @ (values - values.mean()))
-        result[inside] -= own @ weights
+        weights = _ridge(scaled[~inside], blocks[~inside] - blocks[~inside].mean())
+        result[inside] -= scaled[inside] @ weights
     return result
 
 
@@ -80,3 +79,28 @@ def adjusted_estimate(
     before = float(np.var(blocks))
     share = float(np.var(without)) / before if before > 0 else 1.0
     return mean_estimate(without, confidence), share
+
+
+def _ridge(variates: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The weights of the linear prediction that generalized cross-validation likes best; or none.
+
+    Parameters
+    ----------
+    variates : float array, shape ``(b, k)``
+        With variance 1.
+    values : float array, shape ``(b,)``
+        With mean zero.
+    """
+    count = len(values)
+    sizes, axes = np.linalg.eigh(variates.T @ variates)
+    sizes = np.maximum(sizes, 0)
+    along = axes.T @ (variates.T @ values)
+    total = float(values @ values)
+    best, weights = total / count, np.zeros(variates.shape[1])  # no correction at all
+    for ridge in RIDGES * count:
+        kept = along / (sizes + ridge)
+        left = total - float((kept * (2 * along - sizes * kept)).sum())
+        freedom = float((sizes / (sizes + ridge)).sum())
+        if freedom < count and (score := count * left / (count - freedom) ** 2) < best:
+            best, weights = score, axes @ kept
+    return np.asarray(weights)

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -45,19 +46,21 @@ class DiskJournal:
     plan : Plan or None
         To begin a new tournament in a folder that is empty or not there; None to go on with what
         is there.
+    about : dict, optional
+        What else to remember of a new one, as JSON.
 
     Raises
     ------
     JournalError
     """
 
-    def __init__(self, folder: Path, plan: Plan | None = None) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan | None = None, about: Mapping[str, Any] | None = None
+    ) -> None:
         self.folder = folder
-        if plan is None:
-            plan = read_plan(folder)
-        else:
-            _begin(folder, plan)
-        self.plan = plan
+        if plan is not None:
+            _begin(folder, plan, about or {})
+        self.plan, self.about = read_plan(folder)
         self._base = sqlite3.connect(folder / CHUNKS, isolation_level=None, timeout=1)
         try:
             self._base.execute("pragma locking_mode = exclusive")
@@ -124,7 +127,7 @@ class DiskJournal:
             if task not in tasks:
                 self._base.execute("delete from chunk where line_up = ? and first = ?", task[:2])
         self._base.execute("commit")
-        _write_plan(self.folder, self.plan)
+        _write_plan(self.folder, self.plan, self.about)
         self._base.execute("begin exclusive")
 
     def add(self, task: Task, played: Played) -> None:
@@ -138,8 +141,8 @@ class DiskJournal:
             self._committed = time.monotonic()
 
 
-def read_plan(folder: Path) -> Plan:
-    """The plan of a tournament's folder; `JournalError` if it is none."""
+def read_plan(folder: Path) -> tuple[Plan, dict[str, Any]]:
+    """The plan of a tournament's folder and what else is known; `JournalError` if it is none."""
     try:
         fields = json.loads((folder / PLAN).read_text("utf-8"))
     except OSError as error:
@@ -150,15 +153,15 @@ def read_plan(folder: Path) -> Plan:
         raise JournalError(f"{folder / PLAN} is not JSON: {error}") from error
     if not isinstance(fields, Mapping) or fields.get("format") != FORMAT:
         raise JournalError(f"{folder / PLAN} is not of the format {FORMAT!r}")
-    return Plan.from_dict({key: value for key, value in fields.items() if key != "format"})
+    return Plan.from_dict(fields["plan"]), fields["about"]
 
 
-def _begin(folder: Path, plan: Plan) -> None:
+def _begin(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = any(folder.iterdir())
         if not taken:
-            _write_plan(folder, plan)
+            _write_plan(folder, plan, about)
     except OSError as error:
         raise JournalError(f"cannot make the folder {folder}: {error.strerror}") from error
     if taken:
@@ -166,9 +169,9 @@ def _begin(folder: Path, plan: Plan) -> None:
         raise JournalError(f"{folder} is not empty; {hint}choose another folder")
 
 
-def _write_plan(folder: Path, plan: Plan) -> None:
+def _write_plan(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:
     part = folder / (PLAN + ".part")
-    text = json.dumps({"format": FORMAT, **plan.to_dict()}, indent=1)
+    text = json.dumps({"format": FORMAT, "about": dict(about), "plan": plan.to_dict()}, indent=1)
     part.write_text(text + "\n", "utf-8")
     part.replace(folder / PLAN)
 

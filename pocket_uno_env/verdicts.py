@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .statistics import CONFIDENCE, rate_estimate
+from .statistics import CONFIDENCE, mean_estimate, rate_estimate
 
 POWER = 0.8
 MARGIN = 0.01
@@ -51,6 +51,7 @@ def verdict(
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
     power: float = POWER,
+    bounded: bool = True,
 ) -> Verdict:
     """What the blocks' win rates say about an even game.
 
@@ -65,10 +66,14 @@ def verdict(
         ``1 - confidence``.
     margin : float
         Differences below it are called even.
+    bounded : bool
+        Whether the values lie in [0, 1]; not without the luck of the draws (`adjustment`).
     """
     count = len(blocks)
     level = 1 - (1 - confidence) / comparisons
-    estimate = rate_estimate(blocks, level)
+    estimate = (
+        rate_estimate(blocks, level) if bounded or count < 2 else mean_estimate(blocks, level)
+    )
     assert estimate.low is not None and estimate.high is not None
     found = abs(estimate.mean - even)
     deviation = _deviation(blocks)

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 
 from .agents.protocol import Agent
-from .tournament import Plan, Played, Task, play_task, thinks
+from .tournament import Plan, Played, Task, Workers, play_task, thinks
 
 PATIENCE = 4.0
 """Seconds of work after which it may be shared among processes."""
@@ -108,6 +108,31 @@ class Automatic:
                     break
         if rest:
             yield from Processes(min(self.count, len(rest))).play(plan, rest)
+
+
+def make_workers(agents: Sequence[Agent], processes: int = 0, ray: str | None = None) -> Workers:
+    """The workers that were asked for.
+
+    Parameters
+    ----------
+    processes : int
+        0 for as many as pay, 1 for this process.
+    ray : str, optional
+        The address of a Ray cluster, or ``"local"``.
+
+    Raises
+    ------
+    WorkersError
+    """
+    if ray is not None:
+        from .ray_workers import RayWorkers
+
+        return RayWorkers(ray)
+    if processes < 0:
+        raise WorkersError(f"processes is {processes}; expected 0 or more")
+    if processes == 1:
+        return Here(agents)
+    return Processes(processes) if processes else Automatic(agents)
 
 
 def available_processors() -> int:

@@ -125,7 +125,7 @@ def test_interrupted_and_resumed_again_and_again(whole, tmp_path):
     assert same(results, whole)
     with DiskJournal(folder) as journal:
         assert same(table(journal.plan, Breaking(agents, 0), journal), whole)
-    assert json.loads((folder / PLAN).read_text())["agents"] == list(plan.agents)
+    assert json.loads((folder / PLAN).read_text())["plan"]["agents"] == list(plan.agents)
 
 
 def test_progress_goes_on_where_it_was(tmp_path):
@@ -265,7 +265,7 @@ def test_a_run_may_be_extended(whole, tmp_path):
         journal.extend(30)
         assert len(journal.done()) == 3 * 2
         assert same(table(journal.plan, Here(plan.load_agents()), journal), whole)
-    assert read_plan(tmp_path / "run") == make(records=True, control=True)
+    assert read_plan(tmp_path / "run")[0] == make(records=True, control=True)
 
 
 def test_results_of_another_plan_are_refused(tmp_path):
