@@ -108,7 +108,8 @@ def load(spec: str) -> Agent:
     ----------
     spec : str
         One of `names`, such as ``"greedy"``; a name with an argument, such as ``"ppo:runs/x"``;
-        one of your own as ``"module:Class"``, if no agent has the module's name; or the path of a trained run's folder or of its ``model.safetensors``.
+        one of your own as ``"module:Class"``, if no agent has the module's name; or the path of a
+        trained run's folder or of its ``model.safetensors``.
 
     Returns
     -------

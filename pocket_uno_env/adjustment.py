@@ -16,6 +16,8 @@ import numpy as np
 from .statistics import CONFIDENCE, Estimate, mean_estimate
 
 FOLDS = 10
+FEWEST_DEALS = 200
+"""With fewer the fit would cost more than it gains."""
 RIDGES = np.geomspace(1e-3, 1e2, 21)
 """Tried: how strongly to shrink, in units of a variate's variance times the deals."""
 
@@ -52,7 +54,7 @@ def adjusted(blocks: np.ndarray, variates: np.ndarray) -> np.ndarray:
         `blocks` itself where there are too few for a fit.
     """
     count = len(blocks)
-    if count < 4 * FOLDS:
+    if count < FEWEST_DEALS:
         return np.asarray(blocks, float)
     fold = np.arange(count) * FOLDS // count
     result = np.array(blocks, float)

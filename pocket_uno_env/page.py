@@ -191,7 +191,7 @@ def _picture(name: str, title: str, report: dict[str, Any]) -> list[str]:
     made = plots.PLOTS[name](report)
     if made is None:
         return []
-    return [f"<h2>{title}</h2>", f"<figure>{plots.svg(made)}</figure>"]
+    return [f"<h2>{title}</h2>", f"<figure>{plots.svg(made, name)}</figure>"]
 
 
 class _Html(str):

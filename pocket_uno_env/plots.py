@@ -152,6 +152,8 @@ PLOTS: dict[str, Callable[[dict[str, Any]], Figure | None]] = {
 
 def save(report: dict[str, Any], folder: Path) -> list[Path]:
     """Write each picture there is as PNG and SVG; the files."""
+    import matplotlib
+
     folder.mkdir(exist_ok=True)
     files = []
     for name, draw in PLOTS.items():
@@ -159,14 +161,18 @@ def save(report: dict[str, Any], folder: Path) -> list[Path]:
         if made is not None:
             for ending in ("png", "svg"):
                 files.append(folder / f"{name}.{ending}")
-                made.savefig(files[-1], dpi=130, metadata=_metadata(ending))
+                with matplotlib.rc_context({"svg.hashsalt": name}):
+                    made.savefig(files[-1], dpi=130, metadata=_metadata(ending))
     return files
 
 
-def svg(figure: Figure) -> str:
-    """A figure as SVG to stand in HTML."""
+def svg(figure: Figure, name: str) -> str:
+    """A figure as SVG to stand in HTML; `name` keeps its ids apart from other figures'."""
+    import matplotlib
+
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata=_metadata("svg"))
+    with matplotlib.rc_context({"svg.hashsalt": name}):
+        figure.savefig(file, format="svg", metadata=_metadata("svg"))
     text = file.getvalue()
     return text[text.index("<svg") :]
 

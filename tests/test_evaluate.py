@@ -48,7 +48,9 @@ def run(monkeypatch, capsys):
         except SystemExit as stop:
             code = stop.code
         out, err = capsys.readouterr()
-        return code, out, err
+        # A slow machine gets a line of progress now and then.
+        kept = [line for line in err.splitlines(True) if not re.search(r"\d s left$|^Comp", line)]
+        return code, out, "".join(kept)
 
     return call
 
@@ -243,7 +245,7 @@ def test_a_folder_gets_everything(run, tmp_path):
     assert page.count("<svg") == 4
     assert "noisy:0.2" in page
     # Nothing is loaded from anywhere.
-    assert not re.search(r"""(src|href)\s*=\s*["'](?!#)|@import|url\((?!#)""", page)
+    assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)|@import|url\((?!#)""", page)
     report = json.loads((out / "report.json").read_text())
     assert report["comparisons"] == 3
     assert report["command"].startswith("evaluate.py --agents greedy random noisy:0.2 --rules")
@@ -253,7 +255,7 @@ def test_a_folder_gets_everything(run, tmp_path):
         "noisy:0.2": "NoisyAgent",
     }
     assert report["behavior"]["random"]["uno_missed"] > report["behavior"]["greedy"]["uno_missed"]
-    rows = list(csv.DictReader((out / "results.csv").open()))
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
     assert [row["agent"] for row in rows][:2] == ["greedy", "random"]
     assert (
         float(rows[0]["win_rate_mean"]) == report["line_ups"][0]["figures"][0]["win_rate"]["mean"]
@@ -275,7 +277,7 @@ def test_killed_and_resumed_it_ends_with_the_same_table(run, tmp_path):
     child.kill()
     child.wait()
     assert not (tmp_path / "run" / "report.json").exists() or not killed
-    code, resumed, err = run("--resume", tmp_path / "run")
+    code, resumed, _ = run("--resume", tmp_path / "run")
     assert code == 0
     code, whole, _ = run(*arguments)
     assert resumed.startswith(whole)
