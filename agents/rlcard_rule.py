@@ -15,7 +15,6 @@ import numpy as np
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.baselines import (
     choose,
-    held,
     majority_color,
     otherwise,
     play_action,
@@ -23,6 +22,7 @@ from pocket_uno_env.baselines import (
 )
 from pocket_uno_env.bits import EMPTY, first, without_first
 from pocket_uno_env.engine import playable_kinds
+from pocket_uno_env.information import held
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.rules import NO_COLOR, Rules
 from pocket_uno_env.state import Phase

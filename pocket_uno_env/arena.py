@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -149,8 +149,7 @@ class Games:
 
     def first(self, deals: int) -> Games:
         """The first so many deals."""
-        fields = {name: getattr(self, name)[:deals] for name in COLUMNS}
-        return replace(self, **fields)
+        return Games(self.lineup, self.names, *(getattr(self, name)[:deals] for name in COLUMNS))
 
     def places(self, agent: int) -> list[int]:
         """The places of `agent` in the line-up."""
@@ -249,8 +248,8 @@ def check_line_up(table: Sequence[int], num_players: int, agents: int) -> tuple[
 
 def joined(chunks: Sequence[Games]) -> Games:
     """Consecutive chunks of one line-up as one."""
-    fields = {name: np.concatenate([getattr(of, name) for of in chunks]) for name in COLUMNS}
-    return replace(chunks[0], **fields)
+    fields = [np.concatenate([getattr(of, name) for of in chunks]) for name in COLUMNS]
+    return Games(chunks[0].lineup, chunks[0].names, *fields)
 
 
 class Chunk:

@@ -57,7 +57,7 @@ def draw_luck(games: Replay) -> np.ndarray:
         luck,
         *games.book,
     )
-    return luck.reshape(-1, n, n, FEATURES).mean(axis=1).astype(np.float32)
+    return np.asarray(luck.reshape(-1, n, n, FEATURES).mean(axis=1), np.float32)
 
 
 @kernel
@@ -82,7 +82,7 @@ def _add_luck(
     sizes = np.zeros(luck.shape[1], np.int64)
     for game in range(rows.shape[0]):
         row = rows[game]
-        dealt = -1
+        dealt = np.int64(-1)
         for decision in range(lengths[game]):
             if rounds[game] != dealt:
                 dealt = rounds[game]

@@ -95,7 +95,8 @@ def deal_games(
     book = Book(
         np.zeros(n, np.uint64),
         np.array(limits, np.int64),
-        *(np.zeros(n, np.int64) for _ in range(2)),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
         np.zeros((n, num_players), np.int64),
         np.full(n, -1),
         np.zeros(n, np.int64),

@@ -8,6 +8,7 @@ same as on one machine.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -52,6 +53,10 @@ class RayWorkers:
         environment = {"env_vars": {"PYTHONPATH": os.pathsep.join([os.getcwd(), *places])}}
         local = self.address == "local"
         try:
+            if ":" in self.address:
+                # Ray itself waits for minutes where nobody answers.
+                host, _, port = self.address.rpartition("/")[2].rpartition(":")
+                socket.create_connection((host, int(port)), timeout=10).close()
             ray.init(
                 address=None if local else self.address,
                 include_dashboard=False if local else None,
@@ -59,7 +64,7 @@ class RayWorkers:
                 logging_level="ERROR",
                 runtime_env=environment,
             )
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise WorkersError(f"cannot use the Ray cluster {self.address!r}: {error}") from error
 
 

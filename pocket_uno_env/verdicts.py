@@ -131,5 +131,5 @@ def _deviation(blocks: np.ndarray) -> float:
 
 def rounded(count: int) -> int:
     """To two digits, upwards."""
-    digits = 10 ** max(len(str(count)) - 2, 0)
+    digits = int(10 ** max(len(str(count)) - 2, 0))
     return -(-count // digits) * digits
