@@ -1,4 +1,4 @@
-"""Write the generated parts of README.md from the code and from measured results.
+"""Write the generated parts of README.md and docs/evaluating.md from code and measured results.
 
     python docs/generate.py            rewrite them (`make docs`)
     python docs/generate.py --check    say whether they are up to date
@@ -18,10 +18,13 @@ from typing import Any
 from pocket_uno_env import describe as describe_observation
 from pocket_uno_env.agents import describe, names
 from pocket_uno_env.agents.registry import usage
+from pocket_uno_env.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+EVALUATING = ROOT / "docs" / "evaluating.md"
 RESULTS = ROOT / "docs" / "results"
+LADDERS = ROOT / "pocket_uno_env" / "ladders"
 
 
 def observation() -> str:
@@ -74,32 +77,85 @@ def _cell(rate: dict[str, Any] | None) -> str:
     return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
 
 
-PARTS = {"observation": observation, "agents": agents, "results": results}
+def ladders() -> str:
+    """The ratings of the ladders, side by side."""
+    found = {path.stem: json.loads(path.read_text("utf-8")) for path in LADDERS.glob("*.json")}
+    order = sorted(found)
+    names = dict.fromkeys(name for key in order for name in found[key]["ratings"])
+    heads = [f"{key}, version {found[key]['version']}" for key in order]
+    rows = ["| agent | " + " | ".join(heads) + " |", "|---" + "|---:" * len(order) + "|"]
+    for name in names:
+        ratings = [found[key]["ratings"].get(name) for key in order]
+        cells = ["" if r is None else f"{r['mean']:.0f} ({_width(r)})" for r in ratings]
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    commands = [found[key]["command"] for key in order]
+    return "\n".join([*rows, "", "```", *commands, "```"])
 
 
-def generated(text: str) -> str:
-    """`text` with all its generated parts made anew."""
-    for name, make in PARTS.items():
+def _width(rating: dict[str, float]) -> str:
+    half = (rating["high"] - rating["low"]) / 2
+    return f"± {half:.0f}" if half else "anchor"
+
+
+def control() -> str:
+    """How many games the control variates save."""
+    rows = ["| game | agents | win rate | without luck | games needed |", "|---|---|---|---|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "control").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        figure = report["line_ups"][0]["figures"][0]
+        rate, without = figure["win_rate"], figure["adjusted"]["win_rate"]
+        game = f"{report['rules']['name']}, {report['num_players']} players"
+        pair = f"`{figure['agent']}` against `{figure['against'][0]}`"
+        needed = f"{100 * without['games_needed']:.0f} %"
+        rows.append(f"| {game} | {pair} | {_cell(rate)} | {_cell(without)} | {needed} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def rlcard() -> str:
+    """RLCard's rule agent under rules that come nearer to RLCard's step by step."""
+    rows = ["| rules | win rate in % against `random` |", "|---|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "rlcard").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        title = rules_title(report["rules"]).replace("'", "").replace("_", " ")
+        rows.append(f"| {title} | {_cell(report['line_ups'][0]['figures'][0]['win_rate'])} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+PARTS = {
+    README: {"observation": observation, "agents": agents, "results": results},
+    EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
+}
+
+
+def generated(page: Path, text: str) -> str:
+    """`text` of a page with all its generated parts made anew."""
+    for name, make in PARTS[page].items():
         pattern = rf"(<!-- generated:{name} -->\n).*?(<!-- /generated -->)"
         made = make()
         text, count = re.subn(
             pattern, lambda m, made=made: f"{m[1]}{made}\n{m[2]}", text, flags=re.DOTALL
         )
         if count != 1:
-            raise ValueError(f"README.md should have one part {name!r}, it has {count}")
+            raise ValueError(f"{page.name} should have one part {name!r}, it has {count}")
     return text
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrite README.md, or with ``--check`` return 1 if it is out of date."""
-    text = README.read_text("utf-8")
-    made = generated(text)
-    if "--check" in arguments:
-        if made != text:
-            print("README.md is out of date; run `make docs`", file=sys.stderr)
-        return int(made != text)
-    README.write_text(made, "utf-8")
-    return 0
+    """Rewrite the pages, or with ``--check`` return 1 if one is out of date."""
+    stale = False
+    for page in PARTS:
+        text = page.read_text("utf-8")
+        made = generated(page, text)
+        if "--check" not in arguments:
+            page.write_text(made, "utf-8")
+        elif made != text:
+            print(f"{page.name} is out of date; run `make docs`", file=sys.stderr)
+            stale = True
+    return int(stale)
 
 
 if __name__ == "__main__":

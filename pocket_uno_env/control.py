@@ -115,7 +115,7 @@ def _read(rules, row, log, pile, hands, sizes, places, luck):
     Whatever of the game enters here, beside the card, was settled before the card was drawn.
     """
     top, color = np.int64(top_kind(rules, row)), np.int64(row.active_color)
-    seat, forced = 0, False
+    seat, forced = np.int64(0), False
     for entry in range(log[0]):
         code, value = log[1 + 2 * entry], np.int64(log[2 + 2 * entry])
         if code == Note.DRAW or code == Note.FORCED:
