@@ -25,18 +25,18 @@ import tyro
 from rich.console import Console
 
 from pocket_uno_env import ladder, tables
-from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import usages
-from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError, Setting
-from pocket_uno_env.designs import DesignError, line_ups
+from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
+from pocket_uno_env.designs import DesignError
 from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.journal import PLAN, DiskJournal, JournalError
 from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text
 from pocket_uno_env.report import tournament_report
-from pocket_uno_env.rules import PRESETS, Rules, RulesError
+from pocket_uno_env.rules import PRESETS, RulesError
 from pocket_uno_env.sprt import ERROR_RATE, Sprt
-from pocket_uno_env.tournament import Plan, default_chunk, fingerprint, run
+from pocket_uno_env.tournament import Plan, plan_of, run
 from pocket_uno_env.verdicts import MARGIN
 from pocket_uno_env.workers import WorkersError, make_workers
 
@@ -104,43 +104,25 @@ class Options:
 
 def make_plan(options: Options) -> Plan:
     """Check the options and the agents; what is to be played."""
-    rules = Rules.of(options.rules)
-    setting = Setting(
-        rules,
-        options.num_players,
-        options.seed,
-        options.episode,
-        options.max_cycles,
-        options.max_rounds,
-    )
-    specs = list(dict.fromkeys(options.agents))
-    if not specs:
-        raise ArenaError("no agents; expected at least one after --agents")
-    agents = [load(spec) for spec in specs]
-    for agent in agents:
-        agent.check(rules, options.num_players)
     try:
         sprt = None if options.sprt is None else Sprt.parse(options.sprt, options.error_rate)
     except ValueError as error:
         raise ArenaError(str(error)) from error
-    numbers = [specs.index(spec) for spec in options.agents]
-    chunk = default_chunk(agents) if options.chunk_deals is None else options.chunk_deals
-    return Plan(
-        rules.to_dict(),
+    return plan_of(
+        options.agents,
+        options.rules,
         options.num_players,
-        tuple(specs),
-        tuple(line_ups(numbers, options.num_players, options.design)),
         1000 if options.deals is None else options.deals,
-        setting.seed,
-        setting.episode,
-        setting.max_cycles,
-        setting.max_rounds,
-        chunk,
+        options.seed,
+        design=options.design,
+        episode=options.episode,
+        max_cycles=options.max_cycles,
+        max_rounds=options.max_rounds,
+        chunk_deals=options.chunk_deals,
         records=options.records is not None,
         behavior=bool(options.behavior or options.out or options.json or options.html),
         control=options.control,
         sprt=sprt,
-        fingerprints=tuple(map(fingerprint, agents)),
     )
 
 

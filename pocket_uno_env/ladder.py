@@ -18,17 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from .agents import load
 from .agents.protocol import Agent
-from .arena import MAX_CYCLES, MAX_ROUNDS, Games, Setting
-from .designs import line_ups
+from .arena import Games
 from .files import whole_file
 from .progress import Display
 from .ratings import rate_against
 from .report import tournament_report
-from .rules import Rules
 from .statistics import rate_estimate
-from .tournament import Plan, default_chunk, fingerprint, run
+from .tournament import Plan, fingerprint, plan_of, run
 from .workers import make_workers
 
 if TYPE_CHECKING:
@@ -211,21 +208,8 @@ def table(placed: dict[str, Any]) -> Table:
 
 
 def _plan(options: Options, names: Sequence[str], design: str) -> tuple[Plan, list[Agent]]:
-    rules = Rules.of(options.rules)
-    setting = Setting(rules, options.num_players, options.seed)
-    agents = [load(name) for name in names]
-    plan = Plan(
-        rules.to_dict(),
-        setting.num_players,
-        tuple(names),
-        tuple(line_ups(range(len(names)), setting.num_players, design)),
-        options.deals,
-        setting.seed,
-        "round",
-        MAX_CYCLES,
-        MAX_ROUNDS,
-        default_chunk(agents),
-        behavior=False,
+    plan = plan_of(
+        names, options.rules, options.num_players, options.deals, options.seed, design=design
     )
     return plan, plan.load_agents()
 

@@ -21,8 +21,17 @@ from .rules import Rules
 from .state import End
 from .statistics import CONFIDENCE, Estimate, mean_estimate, rate_estimate
 from .tables import table as table
-from .tournament import Plan, Played, fingerprint, knows_the_pile, repeatable
+from .tournament import (
+    Plan,
+    Played,
+    fingerprint,
+    knows_the_pile,
+    plan_of,
+    repeatable,
+    run,
+)
 from .verdicts import MARGIN, POWER, verdict
+from .workers import Here
 
 FORMAT = "uno-evaluation/2"
 
@@ -93,6 +102,27 @@ def line_up(games: Games) -> dict[str, Any]:
         "decisions_per_round": float(games.decisions.mean()),
         "figures": figures,
     }
+
+
+def compare(
+    agents: Sequence[str], rules: str | Rules = "pocket", num_players: int = 2, **options: Any
+) -> dict[str, Any]:
+    """Play agents against each other in this process; the report.
+
+    Parameters
+    ----------
+    agents, rules, num_players, options
+        See `tournament.plan_of`.
+
+    Examples
+    --------
+    >>> found = compare(["greedy", "strong"], deals=500, seed=1, control=True)
+    >>> found["line_ups"][0]["figures"][0]["win_rate"]["mean"]
+    """
+    plan = plan_of(agents, rules, num_players, **{"behavior": True, **options})
+    loaded = plan.load_agents()
+    played = run(plan, Here(loaded))
+    return tournament_report(plan, loaded, played, options.get("design", "auto"))
 
 
 def tournament_report(

@@ -24,9 +24,20 @@ import numpy as np
 from . import kernel
 from .agents.protocol import Agent, AgentError
 from .agents.registry import load
-from .arena import CHUNK_DEALS, ArenaError, Chunk, Games, Setting, check_line_up, joined
+from .arena import (
+    CHUNK_DEALS,
+    MAX_CYCLES,
+    MAX_ROUNDS,
+    ArenaError,
+    Chunk,
+    Games,
+    Setting,
+    check_line_up,
+    joined,
+)
 from .behavior import count_behavior
 from .control import draw_luck
+from .designs import line_ups
 from .rules import Rules
 from .sprt import Sprt
 
@@ -162,6 +173,68 @@ class Played:
     behavior: np.ndarray | None
     luck: np.ndarray | None
     records: list[str]
+
+
+def plan_of(
+    agents: Sequence[str],
+    rules: str | Rules = "pocket",
+    num_players: int = 2,
+    deals: int = 1000,
+    seed: int = 0,
+    *,
+    design: str = "auto",
+    episode: str = "round",
+    max_cycles: int = MAX_CYCLES,
+    max_rounds: int = MAX_ROUNDS,
+    chunk_deals: int | None = None,
+    records: bool = False,
+    behavior: bool = False,
+    control: bool = False,
+    sprt: Sprt | None = None,
+) -> Plan:
+    """A plan, checked, with its agents as they are now.
+
+    Parameters
+    ----------
+    agents : sequence of str
+        As `load` takes them; one that comes twice sits down twice where the design allows it.
+    design : str
+        One of `designs.DESIGNS`.
+    chunk_deals : int, optional
+        Default `CHUNK_DEALS`, or `THINKER_DEALS` with agents that have a budget.
+
+    Raises
+    ------
+    RulesError, ArenaError, DesignError, AgentError
+    """
+    made = Rules.of(rules)
+    Setting(made, num_players, seed, episode, max_cycles, max_rounds)
+    specs = list(dict.fromkeys(agents))
+    if not specs:
+        raise ArenaError("no agents; expected at least one")
+    loaded = [load(spec) for spec in specs]
+    for agent in loaded:
+        agent.check(made, num_players)
+    tables = line_ups([specs.index(spec) for spec in agents], num_players, design)
+    if chunk_deals is None:
+        chunk_deals = THINKER_DEALS if any(map(thinks, loaded)) else CHUNK_DEALS
+    return Plan(
+        made.to_dict(),
+        num_players,
+        tuple(specs),
+        tuple(tables),
+        deals,
+        seed,
+        episode,
+        max_cycles,
+        max_rounds,
+        chunk_deals,
+        records,
+        behavior,
+        control,
+        sprt,
+        tuple(map(fingerprint, loaded)),
+    )
 
 
 class Workers(Protocol):
@@ -346,8 +419,3 @@ def repeatable(agent: Agent) -> bool:
 def knows_the_pile(agent: Agent) -> bool:
     """Whether an agent cheats, so that draws are no surprise to it."""
     return bool(getattr(agent, "clairvoyant", False))
-
-
-def default_chunk(agents: Sequence[Agent]) -> int:
-    """Deals in a task, if nothing else is asked for."""
-    return THINKER_DEALS if any(map(thinks, agents)) else CHUNK_DEALS
