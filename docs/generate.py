@@ -4,8 +4,8 @@
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, `make ladder`
-those of the ladder. Speed comes from benchmarks/results.json; `make bench` measures it anew.
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, `make scripted`
+those of the scripted agents. Speed comes from benchmarks/results.json; `make bench` measures it anew.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from typing import Any
 
 from pocket_uno_env import describe as describe_observation
 from pocket_uno_env.agents import describe, names, registry
+from pocket_uno_env.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
+EVALUATING = ROOT / "docs" / "evaluating.md"
 RESULTS = ROOT / "docs" / "results"
+LADDERS = ROOT / "pocket_uno_env" / "ladders"
 
 
 def observation() -> str:
@@ -67,9 +70,9 @@ def _matrix(path: Path) -> str:
     return "\n".join([title, "", *rows])
 
 
-def ladder() -> str:
+def scripted() -> str:
     """The scripted agents by strength: the mean of what each wins against each of the others."""
-    paths = sorted((RESULTS / "ladder").glob("*.json"), key=lambda p: (p.stem[0] != "p", p.stem))
+    paths = sorted((RESULTS / "scripted").glob("*.json"), key=lambda p: (p.stem[0] != "p", p.stem))
     games = {path.stem: _means(path) for path in paths}
     order = sorted(games["pocket-2p"], key=lambda name: games["pocket-2p"][name][0])
     titles = [f"{stem[:-3].capitalize()}, {stem[-2]} players" for stem in games]
@@ -164,10 +167,59 @@ def _cell(rate: dict[str, Any] | None) -> str:
     return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
 
 
+def ladders() -> str:
+    """The ratings of the ladders, side by side."""
+    found = {path.stem: json.loads(path.read_text("utf-8")) for path in LADDERS.glob("*.json")}
+    order = sorted(found)
+    names = dict.fromkeys(name for key in order for name in found[key]["ratings"])
+    heads = [f"{key}, version {found[key]['version']}" for key in order]
+    rows = ["| agent | " + " | ".join(heads) + " |", "|---" + "|---:" * len(order) + "|"]
+    for name in names:
+        ratings = [found[key]["ratings"].get(name) for key in order]
+        cells = ["" if r is None else f"{r['mean']:.0f} ({_width(r)})" for r in ratings]
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    commands = [found[key]["command"] for key in order]
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def _width(rating: dict[str, float]) -> str:
+    half = (rating["high"] - rating["low"]) / 2
+    return f"± {half:.0f}" if half else "anchor"
+
+
+def control() -> str:
+    """How many games the control variates save."""
+    rows = ["| game | agents | win rate | without luck | games needed |", "|---|---|---|---|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "control").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        figure = report["line_ups"][0]["figures"][0]
+        rate, without = figure["win_rate"], figure["adjusted"]["win_rate"]
+        game = f"{report['rules']['name']}, {report['num_players']} players"
+        pair = f"`{figure['agent']}` against `{figure['against'][0]}`"
+        needed = f"{100 * without['games_needed']:.0f} %"
+        rows.append(f"| {game} | {pair} | {_cell(rate)} | {_cell(without)} | {needed} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def rlcard() -> str:
+    """RLCard's rule agent under rules that come nearer to RLCard's step by step."""
+    rows = ["| rules | win rate in % against `random` |", "|---|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "rlcard").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        title = rules_title(report["rules"]).replace("'", "").replace("_", " ")
+        rows.append(f"| {title} | {_cell(report['line_ups'][0]['figures'][0]['win_rate'])} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
-    AGENTS: {"ladder": ladder, "networks": networks},
+    AGENTS: {"scripted": scripted, "networks": networks},
     SPEED: {"measures": measures},
+    EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
 }
 
 
