@@ -4,8 +4,9 @@
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, `make scripted`
-those of the scripted agents. Speed comes from benchmarks/results.json; `make bench` measures it anew.
+JSON files that evaluate.py wrote into docs/results/: `make results` makes them anew, `make
+scripted` those of the scripted agents. Speed comes from benchmarks/results.json, which `make bench`
+measures anew.
 """
 
 from __future__ import annotations
