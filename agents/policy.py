@@ -12,13 +12,15 @@ from pocket_uno_env import runs
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.batch import mask_rows, observe_rows
-from pocket_uno_env.canonical import color_tables, plain_actions, to_view
+from pocket_uno_env.canonical import color_tables, plain_actions, to_view, view_actions
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
 from pocket_uno_env.rules import Rules
 
 _11 = np.uint64(11)
+NEVER = -10.0
+"""The least that `PolicyAgent.log_chances` says."""
 
 
 @kernel
@@ -108,6 +110,17 @@ def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
     return best
 
 
+@kernel
+def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
+    """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
+    widest = 0
+    for size in sizes:
+        widest = max(widest, size)
+    values = np.empty(2 * widest, np.float32)
+    for m in range(observations.shape[0]):
+        logits[m] = _forward(weights, sizes, observations[m], values)
+
+
 class PolicyAgent(Agent):
     """A trained network. It always masks, and sees what the observation holds.
 
@@ -187,6 +200,35 @@ class PolicyAgent(Agent):
         if self.view == "canonical":
             plain_actions(tables, orders, actions.copy(), actions)
         return actions
+
+    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The logarithm of the policy's chance of each action, for search.
+
+        Returns
+        -------
+        float32 array, shape ``(m, n_actions)``
+            `NEVER` for what is not legal, and at least that for all others.
+        """
+        n_actions = int(self._sizes[-1])
+        observations = np.empty((len(index), self._sizes[0]), np.float32)
+        masks = np.empty((len(index), n_actions), np.int8)
+        observe_rows(rules.table, rows, index, observations)
+        mask_rows(rules.table, rows, index, masks)
+        orders = np.empty((len(index), rules.colors), np.int64)
+        tables = color_tables(rules, self.num_players)
+        if self.view == "canonical":
+            to_view(tables, observations, masks, orders)
+        logits = np.empty(masks.shape, np.float32)
+        write_logits(self._weights, self._sizes, observations, logits)
+        logits[masks == 0] = -np.inf
+        logits -= logits.max(axis=1, keepdims=True)
+        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        if self.view == "canonical":
+            viewed = np.empty(logits.size, np.int64)
+            every = np.tile(np.arange(n_actions), len(index))
+            view_actions(tables, np.repeat(orders, n_actions, axis=0), every, viewed)
+            logits = np.take_along_axis(logits, viewed.reshape(logits.shape), axis=1)
+        return np.maximum(logits, np.float32(NEVER))
 
 
 def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:

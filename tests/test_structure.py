@@ -19,7 +19,8 @@ ROOT = PACKAGE.parent
 ROOMS = [
     "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
     "engine", "information", "observation", "payoff", "baselines", "turns", "counting", "counter",
-    "weights", "heuristics", "scripted", "snapshot", "batch", "record", "render",
+    "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
+    "batch", "record", "render",
     "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("render")]
