@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
+ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
+"""Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"
 
@@ -36,7 +38,7 @@ def observation() -> str:
 
 def agents() -> str:
     """Every agent that has a name, and what it does."""
-    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), "ppo"]]
+    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), *ARGUED]]
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 
 
