@@ -10,7 +10,8 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results ladders figures soak bench bench-check clean
+.PHONY: help setup train test lint types format docs results weights ladder ladders figures \
+	ablation soak bench bench-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -88,6 +89,31 @@ figures: $(STAMP) ## Measure anew what docs/evaluating.md shows (some minutes)
 	--agents rlcard-rule random --rules $(RLCARD)/$$rules.toml --deals 10000 --seed 1 \
 	--json $(RLCARD)/$$rules.json; done
 	$(BIN)/python docs/generate.py
+
+# Each of these networks takes at most 45 minutes of two cores; one that is stopped is taken up
+# again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
+NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
+pocket-2p  := --opponents strong strong greedy --steps 9000000 --teacher-steps 1500000
+pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000
+pocket-4p  := --num-players 4 --opponents strong greedy --steps 2500000
+classic-2p := --rules classic --opponents strong greedy --steps 1500000
+
+weights: $(STAMP) ## Train and publish anew the networks that come with the package
+	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --threads 2 --deals 0 \
+	--out runs/$(name) && $(BIN)/python -m pocket_uno_env.agents.publish runs/$(name) $(name) &&) \
+	$(BIN)/python docs/generate.py
+
+ladder: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)
+	for game in 'pocket 2 20000' 'pocket 4 4000' 'classic 2 10000' 'classic 4 2000'; do \
+	set -- $$game; $(BIN)/python evaluate.py --agents random random-uno first high-card attacker \
+	challenger greedy counter strong --rules $$1 --num-players $$2 --deals $$3 --seed 1 \
+	--json docs/results/ladder/$$1-$$2p.json || exit 1; done
+	$(BIN)/python docs/generate.py
+
+# What docs/training.md says about each part of the training.
+ablation: $(STAMP) ## Measure what each part of the training is worth (ten minutes)
+	rm -rf runs/ablation docs/results/training/ablation.json
+	$(BIN)/python benchmarks/ablation.py
 
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)

@@ -13,16 +13,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import tyro
 from rich.console import Console
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
+from stable_baselines3.common.vec_env import VecEnv
 
-from pocket_uno_env import report, runs, training
+from pocket_uno_env import report, runs
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
@@ -30,143 +32,33 @@ from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
+from pocket_uno_env.training import networks
+from pocket_uno_env.training.all_hands import AllHands
+from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
+from pocket_uno_env.training.learning import EntropyWeight, line, make_model
+from pocket_uno_env.training.lessons import Imitation, Lesson, Playouts
+from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
+from pocket_uno_env.training.settings import RESUME_CHANGES, Settings, check
+from pocket_uno_env.training.teaching import teach
 
 EVALUATION_SEED = 1_000_003
 """Other deals than those of the training, the same for every run."""
 
 
-@dataclass
-class Settings:
-    """The fields are the options of the command line; config.json keeps them."""
-
-    rules: str = "pocket"
-    """The rules: the name of a preset, or a file (.toml or .json)."""
-    num_players: int = 2
-    """Seats at the table; one is the learner's."""
-    opponents: tuple[str, ...] = ("greedy",)
-    """Agents, by name or path, from which the other seats are drawn anew each round.
-    One that is listed twice comes twice as often."""
-    steps: int = 4_000_000
-    """The learner's decisions in all, rounded up to whole rollouts. In its first few hundred
-    thousand an agent has hardly learned to play its cards."""
-    seed: int = 0
-    """The same seed and settings give the same weights."""
-    out: Path | None = None
-    """The folder of the run, new or empty. Without it the next free runs/RULES-Np-NUMBER."""
-    resume: Path | None = None
-    """Go on with the run in this folder, from its newest checkpoint and with its settings.
-    Only --steps, --threads and --deals can be changed."""
-    threads: int = 1
-    """PyTorch's threads. More help on an idle machine and hurt on a busy one."""
-
-    reward: Literal["win", "points"] = "win"
-    """What a round pays: win or lose, or points over the match goal."""
-    view: Literal["plain", "canonical"] = "canonical"
-    """What the network sees: colours by name, or the active one first, the others by cards held."""
-    network: tuple[int, ...] = (256, 256)
-    """Sizes of the hidden layers, the same for actor and critic."""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
-
-    games: int = 1024
-    """Rounds that run side by side."""
-    rollout: int = 32
-    """Decisions in each game between two updates."""
-    batch_size: int = 4096
-    """Decisions in a gradient step."""
-    epochs: int = 3
-    """Passes over each rollout."""
-    learning_rate: float = 2e-3
-    """At the start; it falls to 0 in a straight line."""
-    gamma: float = 1.0
-    """Discount for each of the learner's decisions."""
-    gae_lambda: float = 0.5
-    """Of the generalized advantage estimate."""
-    clip_range: float = 0.2
-    """How far PPO lets the probability of an action move."""
-    entropy: float = 0.01
-    """Weight of the entropy bonus."""
-    value_weight: float = 0.5
-    """Weight of the critic's loss."""
-    max_grad_norm: float = 0.5
-    """Gradients are cut to this norm."""
-
-    teacher: str | None = None
-    """Agent that the network learns to imitate before PPO begins."""
-    teacher_steps: int = 500_000
-    """Decisions of the teacher to learn from."""
-    teacher_learning_rate: float = 1e-3
-    """At the start of the imitation; it falls to 0 in a straight line."""
-
-    checkpoint_every: int = 200_000
-    """Decisions between checkpoints."""
-    keep: int = 3
-    """How many checkpoints are kept, the newest ones."""
-    deals: int = 2_000
-    """Deals against each opponent in the evaluation at the end, each with all seat rotations.
-    0 for no evaluation."""
-
-
-RESUME_CHANGES = ("steps", "threads", "deals")
-COUNTS = (
-    *("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"),
-    "checkpoint_every",
-)
-RANGES = {
-    "gamma": (0.0, 1.0),
-    "gae_lambda": (0.0, 1.0),
-    "learning_rate": (1e-9, 1.0),
-    "teacher_learning_rate": (1e-9, 1.0),
-    "clip_range": (1e-3, 10.0),
-    "entropy": (0.0, 10.0),
-    "value_weight": (0.0, 100.0),
-    "max_grad_norm": (1e-6, 1e6),
-}
-
-
-def check(settings: Settings) -> None:
-    """Raise RunError for numbers that make no training."""
-    for name in COUNTS:
-        if getattr(settings, name) < 1:
-            raise runs.RunError(f"--{name.replace('_', '-')} must be at least 1")
-    for name, (low, high) in RANGES.items():
-        if not low <= getattr(settings, name) <= high:
-            raise runs.RunError(f"--{name.replace('_', '-')} must be from {low:g} to {high:g}")
-    if not settings.network or min(settings.network) < 1:
-        raise runs.RunError("--network must be sizes of at least 1")
-    if settings.seed >= 2**32:
-        raise runs.RunError("--seed must be below 2**32")
-    if settings.seed < 0 or settings.deals < 0 or settings.teacher_steps < 0:
-        raise runs.RunError("--seed, --deals and --teacher-steps must not be negative")
-    if (settings.games * settings.rollout) % settings.batch_size:
-        raise runs.RunError(
-            f"a rollout of {settings.games} games x {settings.rollout} decisions is not a whole "
-            f"number of batches of {settings.batch_size} (--games, --rollout, --batch-size)"
-        )
-    if settings.resume is not None and settings.out is not None:
-        raise runs.RunError("--out cannot be changed when a run is resumed")
-
-
-def train(settings: Settings, display: Display) -> Path:
+def train(settings: Settings, command: str, display: Display) -> Path:
     """Make or take up the run and train it to its end; returns its folder."""
     rules = rules_of(settings)
     if (notice := compiling_notice()) is not None:
         display.say(notice)
-    env = LearnerVecEnv(
-        settings.games,
-        rules,
-        settings.num_players,
-        settings.opponents,
-        settings.reward,
-        settings.view,
-    )
     if settings.precision == "auto":
-        native = training.multiplies_bfloat16()
+        native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")
-    model = training.make_model(
+    env, visible, pool = environment(settings, rules)
+    model = make_model(
         env,
+        visible=visible,
         network=settings.network,
-        learning_rate=settings.learning_rate,
+        learning_rate=line(settings.learning_rate, settings.last_learning_rate),
         bfloat16=settings.precision == "bfloat16",
         seed=settings.seed,
         n_steps=settings.rollout,
@@ -179,7 +71,10 @@ def train(settings: Settings, display: Display) -> Path:
         vf_coef=settings.value_weight,
         max_grad_norm=settings.max_grad_norm,
     )
-    teacher = load(settings.teacher) if settings.teacher else None
+    lesson: Lesson | None = None
+    if settings.teacher:
+        kind = Playouts if settings.lesson == "playouts" else Imitation
+        lesson = kind(load(settings.teacher))
     saved = runs.checkpoints(settings.resume) if settings.resume else []
     tensors, about = runs.load_tensors(saved[-1]) if saved else ({}, {})
     made_all = about.get("steps", 0) >= settings.steps
@@ -190,48 +85,80 @@ def train(settings: Settings, display: Display) -> Path:
             f"{settings.resume} has made {about['steps']:,} steps; more with --steps"
         )
     folder = settings.resume or runs.new_folder(settings.out, rules.name, settings.num_players)
-    config = runs.config_of(
-        rules,
-        settings.num_players,
-        settings.view,
-        training.layer_sizes(model.policy),
-        plain(settings),
-    )
+    layers = networks.layer_sizes(model.policy)
+    players = settings.num_players
+    if settings.resume is not None:
+        command = runs.read_config(settings.resume).get("command", "")
+    config = runs.config_of(rules, players, settings.view, layers, plain(settings), command)
     runs.write_json(folder / runs.CONFIG, config)
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
 
-    with training.Interrupts() as interrupts:
+    with Interrupts() as interrupts:
+        keeper = Keeper(
+            folder,
+            settings.checkpoint_every,
+            settings.keep,
+            interrupts,
+            display.report,
+            about.get("seconds", 0.0),
+        )
+        callbacks: list[BaseCallback] = [
+            keeper,
+            EntropyWeight(line(settings.entropy, settings.last_entropy)),
+        ]
+        if pool is not None:
+            callbacks.append(SelfPlay(pool, settings.pool_every))
         try:
             if saved:
-                training.restore(model, tensors, about)
+                restore(model, tensors, about)
                 display.say(f"Going on from {saved[-1]}")
-            elif teacher is not None:
-                display.begin("imitation", settings.teacher_steps)
-                training.imitate(
+            taught = about.get("taught", 0)
+            if lesson is not None and (taught or not saved):
+                display.begin(settings.lesson, settings.teacher_steps, taught)
+                teach(
                     model,
-                    teacher,
+                    lesson,
                     settings.teacher_steps,
                     settings.teacher_learning_rate,
-                    settings.batch_size,
-                    interrupts.checked(display.report),
+                    settings.teacher_batch_size,
+                    display.report,
+                    taught,
+                    keeper.after_lesson,
                 )
             display.begin("training", settings.steps, model.num_timesteps)
-            keeper = training.Keeper(
-                folder, settings.checkpoint_every, settings.keep, interrupts, display.report
-            )
             model.learn(
                 settings.steps - model.num_timesteps,
-                callback=keeper,
-                reset_num_timesteps=not saved,
+                callback=callbacks,
+                reset_num_timesteps=False,
             )
-        except training.Interrupted:
+        except Interrupted:
             display.say(f"Interrupted. Go on with: {this_python()} train.py --resume {folder}")
             raise
     keeper.save()
-    made = {"steps": model.num_timesteps}
-    runs.save_tensors(folder / runs.MODEL, training.weights(model.policy), made)
+    made = {"steps": model.num_timesteps, "seconds": keeper.seconds}
+    runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy), made)
     return folder
+
+
+def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:
+    """The games, how much of an observation the actor sees, and the pool if there is one."""
+    players, view = settings.num_players, settings.view
+    count = settings.pool if settings.self_play else 0
+    past = snapshots(count, settings.network, rules, players, view)
+    env: VecEnv = LearnerVecEnv(
+        settings.games,
+        rules,
+        players,
+        [*settings.opponents, *past],
+        settings.reward,
+        view,
+        skip_forced=settings.skip_forced,
+    )
+    pool = Pool(env, past, settings.self_play) if past else None
+    env = pool or env
+    visible = int(env.observation_space.shape[0])
+    return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
 
 
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
@@ -307,7 +234,9 @@ def described() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     began = time.monotonic()
+    arguments = sys.argv[1:] if arguments is None else arguments
     settings = tyro.cli(Settings, args=arguments, description=described())
+    command = " ".join(["train.py", *arguments])
     folder = None
     try:
         check(settings)
@@ -315,13 +244,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             settings = resumed(settings, arguments)
         torch.set_num_threads(settings.threads)
         with Display() as display:
-            folder = train(settings, display)
+            folder = train(settings, command, display)
             more = f"More:  {this_python()} evaluate.py --agents {folder} greedy --deals 10000"
             found = evaluate(settings, folder, display) if settings.deals else None
     except (AgentError, RulesError, runs.RunError, ValueError) as error:
         print(f"train.py: error: {error}", file=sys.stderr)
         return 2
-    except (training.Interrupted, KeyboardInterrupt):
+    except (Interrupted, KeyboardInterrupt):
         if folder is not None:
             print(f"Interrupted in the evaluation. Model: {folder / runs.MODEL}", file=sys.stderr)
             print(more, file=sys.stderr)

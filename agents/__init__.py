@@ -5,7 +5,7 @@ In a clone this package stands at the top as ``agents/``; it is installed, and i
 """
 
 from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent, Opinion
-from pocket_uno_env.agents.registry import describe, load, names, register
+from pocket_uno_env.agents.registry import describe, load, names, networks, register
 
 __all__ = [
     "Agent",
@@ -15,5 +15,6 @@ __all__ = [
     "describe",
     "load",
     "names",
+    "networks",
     "register",
 ]

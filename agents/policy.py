@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,13 @@ class PolicyAgent(Agent):
     critic : list of (weight, bias), optional
         The network that judged positions in the training by what the seat saw, if it was trained
         to win rounds; it gives `opinion` its value.
+
+    Attributes
+    ----------
+    layer_sizes : tuple of int
+        From the observation's to the number of actions.
+    weights : float32 array
+        All of them in one line, as `choose_actions` takes them.
     """
 
     def __init__(
@@ -162,11 +171,17 @@ class PolicyAgent(Agent):
         self.num_players = num_players
         self.view = view
         self.sample = sample
+        self.layer_sizes = tuple(sizes)
         self._critic = critic
         self._sizes = np.array(sizes)
-        self._weights = np.concatenate(
-            [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
-        ).astype(np.float32)
+        self.weights = np.zeros(sum((a + 1) * b for a, b in pairwise(sizes)), np.float32)
+        self.set_layers(layers)
+
+    def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Give the network other weights of the same shapes."""
+        self._layers = layers
+        parts = [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
+        self.weights[:] = np.concatenate(parts)
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse cards, decisions or a number of players other than those of the training."""
@@ -199,7 +214,7 @@ class PolicyAgent(Agent):
         if self.view == "canonical":
             to_view(tables, observations, masks, orders)
         choose_actions(
-            self._weights, self._sizes, observations, masks, rows, index, self.sample, actions
+            self.weights, self._sizes, observations, masks, rows, index, self.sample, actions
         )
         if self.view == "canonical":
             plain_actions(tables, orders, actions.copy(), actions)
@@ -223,7 +238,7 @@ class PolicyAgent(Agent):
         if self.view == "canonical":
             to_view(tables, observations, masks, orders)
         logits = np.empty(masks.shape, np.float32)
-        write_logits(self._weights, self._sizes, observations, logits)
+        write_logits(self.weights, self._sizes, observations, logits)
         logits[masks == 0] = -np.inf
         logits -= logits.max(axis=1, keepdims=True)
         logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
@@ -272,8 +287,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     Parameters
     ----------
     path : str or Path
-        The run's folder, its ``model.safetensors`` or one of its checkpoints. ``config.json`` must
-        lie in the run's folder.
+        The run's folder, its ``model.safetensors`` or one of its checkpoints, where ``config.json``
+        must lie in the run's folder; or a file with its card beside it, as in ``agents/networks``.
     sample : bool
         See `PolicyAgent`.
 
@@ -294,7 +309,12 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     folder = weights.parent
     if folder.name == runs.CHECKPOINTS:
         folder = folder.parent
-    config = runs.read_config(folder)
+    if weights.with_suffix(".json").exists():
+        config = runs.read_config(folder, weights.with_suffix(".json").name)
+        if hash_of(weights) != config["sha256"]:
+            raise AgentError(f"{weights} is not the file that its card describes")
+    else:
+        config = runs.read_config(folder)
     tensors, _ = runs.load_tensors(weights)
     sizes = config["network"]["layers"]
     layers = _layers(tensors, "policy")
@@ -314,6 +334,11 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         sample,
         critic or None,
     )
+
+
+def hash_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _layers(tensors: dict[str, np.ndarray], network: str) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -10,6 +10,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ from pocket_uno_env.agents.scripted import ScriptedAgent, policy_name
 Make = Callable[[str], Agent]
 """Makes an agent from what stands after the colon, ``""`` if there is none."""
 
+NETWORKS = Path(__file__).parent / "networks"
+"""Trained networks with their cards, written by ``python -m agents.publish``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -30,6 +34,7 @@ class Entry:
     make: Make
     about: str
     argument: str
+    network: bool = False
 
     @property
     def needs_argument(self) -> bool:
@@ -79,8 +84,18 @@ def register(name: str, about: str = "", argument: str = "") -> Callable[[Make],
 
 
 def names() -> list[str]:
-    """The names that `load` takes as they are, in the order of registration."""
-    return [name for name, entry in _ENTRIES.items() if not entry.needs_argument]
+    """The agents of any game that `load` takes by name alone, in the order of registration."""
+    found = _ENTRIES.items()
+    return [name for name, entry in found if not entry.needs_argument and not entry.network]
+
+
+def networks() -> list[str]:
+    """The trained networks that come with the package, such as ``"pocket-2p"``.
+
+    Each plays the game that its name says, and no other. Loading one needs safetensors, from the
+    extra ``train``, and no PyTorch.
+    """
+    return [name for name, entry in _ENTRIES.items() if entry.network]
 
 
 def usages() -> list[str]:
@@ -179,6 +194,16 @@ def _trained(argument: str) -> Agent:
     except (OSError, ValueError, KeyError) as error:
         raise AgentError(f"cannot load the trained model {argument!r}: {error}") from error
     return agent
+
+
+def _register_network(card: Path) -> None:
+    about = json.loads(card.read_text("utf-8"))["about"]
+    weights = str(card.with_suffix(".safetensors"))
+    _ENTRIES[card.stem] = Entry(lambda argument: _trained(weights), about, "", network=True)
+
+
+for _card in sorted(NETWORKS.glob("*.json")):
+    _register_network(_card)
 
 
 @register("import", argument="MODULE:NAME")

@@ -4,8 +4,8 @@
     python docs/generate.py --check    say whether they are up to date
 
 A part stands between ``<!-- generated:NAME -->`` and ``<!-- /generated -->``. Results come from the
-JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew. Speed comes
-from benchmarks/results.json; `make bench` measures it anew.
+JSON files that evaluate.py wrote into docs/results/; `make results` makes them anew, `make ladder`
+those of the ladder. Speed comes from benchmarks/results.json; `make bench` measures it anew.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from pocket_uno_env import describe as describe_observation
-from pocket_uno_env.agents import describe, names
-from pocket_uno_env.agents.registry import usage
+from pocket_uno_env.agents import describe, names, registry
 from pocket_uno_env.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
@@ -38,7 +38,10 @@ def observation() -> str:
 
 def agents() -> str:
     """Every agent that has a name, and what it does."""
-    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), *ARGUED]]
+    rows = [
+        f"| `{registry.usage(name)}` | {describe(name)} |"
+        for name in [*names(), *registry.networks(), *ARGUED]
+    ]
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 
 
@@ -67,6 +70,50 @@ def _matrix(path: Path) -> str:
         f"({100 / n:.0f} % is an even game)."
     )
     return "\n".join([title, "", *rows])
+
+
+def ladder() -> str:
+    """The scripted agents by strength: the mean of what each wins against each of the others."""
+    paths = sorted((RESULTS / "ladder").glob("*.json"), key=lambda p: (p.stem[0] != "p", p.stem))
+    games = {path.stem: _means(path) for path in paths}
+    order = sorted(games["pocket-2p"], key=lambda name: games["pocket-2p"][name][0])
+    titles = [f"{stem[:-3].capitalize()}, {stem[-2]} players" for stem in games]
+    rows = [
+        f"| agent | {' | '.join(titles)} |",
+        "|---" + "|---:" * len(games) + "|",
+    ]
+    for name in order:
+        cells = []
+        for means in games.values():
+            rank = 1 + sum(other[0] > means[name][0] for other in means.values())
+            cells.append(f"{100 * means[name][0]:.1f} ± {100 * means[name][1]:.1f} ({rank})")
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def networks() -> str:
+    """The published networks and what they win, from their cards."""
+    rows = ["| network | greedy | strong |", "|---|---:|---:|"]
+    for path in sorted(registry.NETWORKS.glob("*.json")):
+        card = json.loads(path.read_text("utf-8"))
+        rates = card["win_rates"]["against"].values()
+        rows.append(f"| `{path.stem}` | {' | '.join(map(_cell, rates))} |")
+    return "\n".join(rows)
+
+
+def _means(path: Path) -> dict[str, tuple[float, float]]:
+    """By agent: the mean win rate over the others, and the mean half width of its intervals."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for line_up in json.loads(path.read_text("utf-8"))["line_ups"]:
+        for figure in line_up["figures"]:
+            if len(line_up["agents"]) == 2 or line_up["agents"].count(figure["agent"]) == 1:
+                rate = figure["win_rate"]
+                half = (rate["high"] - rate["low"]) / 2
+                found.setdefault(figure["agent"], []).append((rate["mean"], half))
+    return {
+        name: (sum(m for m, _ in values) / len(values), sum(h for _, h in values) / len(values))
+        for name, values in found.items()
+    }
 
 
 def speed() -> str:
@@ -172,6 +219,7 @@ def rlcard() -> str:
 
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
+    AGENTS: {"ladder": ladder, "networks": networks},
     SPEED: {"measures": measures},
     EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
 }

@@ -72,7 +72,22 @@ def _deal(rules, row, book, pool):
 
 
 @kernel
-def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i):
+def _forced_action(rules, row, mask):
+    """The only legal action, or -1 if there are several or forced ones are asked too (None)."""
+    if mask is None:
+        return -1
+    write_mask(rules, row, mask)
+    found = -1
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            if found >= 0:
+                return -1
+            found = action
+    return found
+
+
+@kernel
+def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i, forced):
     """Play until somebody who is not scripted has to act, through the end of a round if need be.
 
     A round that is over before the learner's first decision teaches nothing: the next one is
@@ -86,9 +101,13 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i)
                 return
             _take(rules, row, act(rules, row, code), max_cycles)
         if row.end == End.RUNNING:
-            book.waits_for = LEARNER
-            book.decided = True
-            return
+            action = _forced_action(rules, row, forced)
+            if action < 0:
+                book.waits_for = LEARNER
+                book.decided = True
+                return
+            _take(rules, row, action, max_cycles)
+            continue
         if book.decided:
             round_payoffs(rules, row, reward, payoffs)
             book.reward = payoffs[book.learner]
@@ -99,7 +118,9 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i)
 
 
 @kernel
-def start_learners(rules, rows, books, num_players, seed, pool, max_cycles, reward, final_rows):
+def start_learners(
+    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_rows, forced
+):
     """Start every game and play on; `continue_learners` has the parameters.
 
     Game ``i`` is seeded by ``(seed, i)``, seed uint64.
@@ -112,11 +133,13 @@ def start_learners(rules, rows, books, num_players, seed, pool, max_cycles, rewa
         book.reward = 0.0
         book.end = End.RUNNING
         _deal(rules[0], row, book, pool)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
 @kernel
-def continue_learners(rules, rows, books, index, actions, pool, max_cycles, reward, final_rows):
+def continue_learners(
+    rules, rows, books, index, actions, pool, max_cycles, reward, final_rows, forced
+):
     """Take the awaited action in some games and play on, until somebody else has to act.
 
     Parameters
@@ -130,6 +153,9 @@ def continue_learners(rules, rows, books, index, actions, pool, max_cycles, rewa
     reward : `payoff.Reward`
     final_rows : `state.ROW` array, shape ``(n,)``
         Written where the learner's round ends: the game as it then was.
+    forced : int8 array, shape ``(n_actions,)``, scratch, or None
+        With it a decision of the learner's with one legal action is made for it. A round in which
+        it has no other is passed over.
     """
     rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
     finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
@@ -137,11 +163,11 @@ def continue_learners(rules, rows, books, index, actions, pool, max_cycles, rewa
         i = index[j]
         row, book = rows[i], books[i]
         _take(rules[0], row, actions[j], max_cycles)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
 @kernel
-def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_rows):
+def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_rows, forced):
     """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
     rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
     finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
@@ -149,7 +175,7 @@ def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_r
         i = index[j]
         row, book = rows[i], books[i]
         _deal(rules[0], row, book, pool)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
 @kernel

@@ -59,6 +59,8 @@ class LearnerGames:
         The colours by name, or in the order of `canonical`; actions and masks likewise.
     compact : bool
         Observations in bytes, a quarter of the memory: uint8, times `observation.COMPACT_SCALE`.
+    skip_forced : bool
+        Make the learner's decisions with one legal action for it, about a quarter of all.
 
     Attributes
     ----------
@@ -66,6 +68,8 @@ class LearnerGames:
         The games.
     masks : int8, shape ``(num_games, n_actions)``
         The learner's legal actions, as of the last `look`.
+    codes : int64 array
+        From these each seat's agent is drawn (`learner`); see `draw`.
     orders : int64, shape ``(num_games, colors)``
         The colour in each place of the view, as of the last `look`.
     final_rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
@@ -92,6 +96,7 @@ class LearnerGames:
         max_cycles: int,
         view: str = "plain",
         compact: bool = False,
+        skip_forced: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
         self._table = self.rules.table
@@ -113,9 +118,10 @@ class LearnerGames:
 
         self._asked = [agent for agent in self.opponents if agent.policy is None]
         codes = iter(range(-1, -1 - len(self._asked), -1))
-        self._pool = np.array(
+        self._codes = np.array(
             [next(codes) if o.policy is None else o.policy for o in self.opponents], np.int64
         )
+        self.codes = self._codes
         self.rows = new_rows(num_games)
         self.books = new_books(num_games)
         self.masks = np.zeros((num_games, self.n_actions), np.int8)
@@ -130,6 +136,7 @@ class LearnerGames:
         self.final_rows = new_rows(num_games)
         self.everywhere = np.arange(num_games)
         self._waiting = np.zeros(num_games, np.int64)
+        self._forced = np.zeros(self.n_actions, np.int8) if skip_forced else None
 
     @property
     def rewards(self) -> np.ndarray:
@@ -160,6 +167,11 @@ class LearnerGames:
             plain_actions(self._tables, self.orders[index], viewed, actions)
         continue_learners(self._table, self.rows, self.books, index, actions, *self._settings())
         self._ask_opponents()
+
+    def draw(self, frequencies: np.ndarray) -> None:
+        """From the next deal on draw opponents so often: a share for each, kept to a thousandth."""
+        counts = np.rint(1000 * frequencies / frequencies.sum()).astype(np.int64)
+        self.codes = np.repeat(self._codes, counts)
 
     def redeal(self, index: np.ndarray) -> None:
         """Give the games of `index` up and deal the next ones in their place."""
@@ -231,8 +243,16 @@ class LearnerGames:
             f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
 
-    def _settings(self) -> tuple[np.ndarray, int, int, Any]:
-        return self._pool, self.max_cycles, int(REWARDS[self.reward]), self.final_rows
+    def in_game(self, games: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """What actions of the view are in those games: int64 ``(m,)`` all three."""
+        plain = actions.astype(np.int64)
+        if self._tables is not None:
+            plain_actions(self._tables, self.orders[games], actions, plain)
+        return plain
+
+    def _settings(self) -> tuple[np.ndarray, int, int, Any, np.ndarray | None]:
+        reward = int(REWARDS[self.reward])
+        return self.codes, self.max_cycles, reward, self.final_rows, self._forced
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""

@@ -6,11 +6,14 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+Report = Callable[[int, Mapping[str, float]], None]
+"""Called with how many decisions have been made, and figures worth showing."""
 
 
 class Display(AbstractContextManager["Display"]):

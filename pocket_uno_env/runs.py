@@ -4,6 +4,7 @@
 |---|---|
 | ``config.json`` | rules, players, view, network, all settings, versions |
 | ``checkpoints/step-*.safetensors`` | the newest few: all that a run needs to go on |
+| ``checkpoints/lesson-*.safetensors`` | the same before the first step |
 | ``model.safetensors`` | the final weights |
 | ``results.json`` | the evaluation at the end |
 | ``events.out.tfevents.*`` | TensorBoard's curves |
@@ -30,6 +31,8 @@ CONFIG = "config.json"
 MODEL = "model.safetensors"
 RESULTS = "results.json"
 CHECKPOINTS = "checkpoints"
+LESSON, STEP = "lesson", "step"
+"""What checkpoints are named by; in this order, so that sorted names are in order of time."""
 
 
 class RunError(ValueError):
@@ -79,13 +82,13 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
     return out
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """The ``config.json`` of a run; RunError if there is none or it is not one."""
-    path = folder / CONFIG
+def read_config(folder: Path, name: str = CONFIG) -> dict[str, Any]:
+    """The ``config.json`` of a run, or a card; RunError if there is none or it is not one."""
+    path = folder / name
     try:
         config = json.loads(path.read_text())
     except OSError as error:
-        raise RunError(f"{folder} is no training run: {CONFIG} is missing ({error})") from error
+        raise RunError(f"{folder} is no training run: {name} is missing ({error})") from error
     except ValueError as error:
         raise RunError(f"{path} is not JSON: {error}") from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
@@ -95,7 +98,12 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def config_of(
-    rules: Rules, num_players: int, view: str, layers: list[int], settings: Mapping[str, Any]
+    rules: Rules,
+    num_players: int,
+    view: str,
+    layers: list[int],
+    settings: Mapping[str, Any],
+    command: str,
 ) -> dict[str, Any]:
     """What ``config.json`` says; `layers` are the sizes of the policy network, ends included."""
     from importlib.metadata import version
@@ -110,6 +118,7 @@ def config_of(
         "view": view,
         "network": {"layers": layers, "activation": "relu"},
         "settings": dict(settings),
+        "command": command,
         "versions": {"pocket_uno_env": __version__, **{name: version(name) for name in packages}},
     }
 
@@ -136,7 +145,7 @@ def load_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    return sorted((folder / CHECKPOINTS).glob("step-*.safetensors"))
+    return sorted((folder / CHECKPOINTS).glob("*-*.safetensors"))
 
 
 def save_checkpoint(
@@ -145,10 +154,11 @@ def save_checkpoint(
     tensors: Mapping[str, np.ndarray],
     about: Mapping[str, Any],
     keep: int,
+    stage: str = STEP,
 ) -> Path:
     """Write a checkpoint and delete all but the newest `keep`."""
     (folder / CHECKPOINTS).mkdir(exist_ok=True)
-    path = folder / CHECKPOINTS / f"step-{steps:012d}.safetensors"
+    path = folder / CHECKPOINTS / f"{stage}-{steps:012d}.safetensors"
     save_tensors(path, tensors, about)
     _delete(checkpoints(folder)[:-keep])
     return path

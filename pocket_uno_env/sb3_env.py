@@ -51,9 +51,10 @@ class LearnerVecEnv(VecEnv):
         max_cycles: int = 20_000,
         seed: int | None = None,
         compact: bool = False,
+        skip_forced: bool = False,
     ) -> None:
         self.games = LearnerGames(
-            num_envs, rules, num_players, opponents, reward, max_cycles, view, compact
+            num_envs, rules, num_players, opponents, reward, max_cycles, view, compact, skip_forced
         )
         self.rules = self.games.rules
         self.num_players = self.games.num_players

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 
 from pocket_uno_env import Rules, runs
@@ -27,6 +28,7 @@ ROOT = Path(__file__).parent.parent
 SMALL = [
     *("--games", "64", "--rollout", "16", "--batch-size", "256", "--network", "32", "16"),
     *("--epochs", "2", "--deals", "0", "--checkpoint-every", "2048", "--seed", "3"),
+    *("--opponents", "greedy", "--teacher", "None"),
 ]
 
 
@@ -75,6 +77,23 @@ def wait_for_checkpoint(process, folder, count):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     raise AssertionError("no checkpoint appeared")
+
+
+EVERYTHING = [
+    *("--num-players", "3", "--opponents", "greedy", "strong", "--critic", "all-hands"),
+    *("--self-play", "0.5", "--pool", "2", "--pool-every", "3072", "--teacher", "strong"),
+    *(
+        "--teacher-steps",
+        "16384",
+        "--lesson",
+        "playouts",
+        "--entropy",
+        "0.05",
+        "--last-learning-rate",
+        "1e-4",
+    ),
+]
+"""Playouts, a pool that gives copies up, the critic that sees all hands."""
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +151,32 @@ def test_killed_at_any_moment_a_run_goes_on_to_the_same_weights(tmp_path, whole)
 
 
 @pytest.mark.slow
+def test_killed_in_its_lesson_and_again_with_a_pool_a_run_goes_on_all_the_same(tmp_path):
+    expected = run(tmp_path / "whole", *EVERYTHING, "--steps", 20_000)
+    out = tmp_path / "killed"
+    process = start(*SMALL, *EVERYTHING, "--steps", 20_000, "--out", out)
+    wait_for_checkpoint(process, out, 2)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (*_, newest) = runs.checkpoints(out)
+    assert runs.load_tensors(newest)[1]["taught"] >= 2048
+    process = start("--resume", out)
+    for _ in range(1200):
+        steps = [runs.load_tensors(path)[1]["steps"] for path in runs.checkpoints(out)]
+        if max(steps) > 9000:
+            break
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (out / runs.MODEL).exists()
+    assert train.main(["--resume", str(out)]) == 0
+    assert same_weights(out, expected)
+    ends = [load_file(runs.checkpoints(folder)[-1]) for folder in (out, expected)]
+    assert same_arrays(*ends) and (ends[0]["env.pool.steps"] > 0).all()
+
+
+@pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, whole):
     out = tmp_path / "stopped"
     process = start(*SMALL, "--steps", 20_000, "--out", out, "--checkpoint-every", 10**9)
@@ -144,6 +189,18 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, whole):
     assert len(saved) == 2 or int(saved[0].stem.split("-")[1]) == 0
     assert train.main(["--resume", str(out)]) == 0
     assert same_weights(out, whole)
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_the_lesson_saves_too(tmp_path):
+    out = tmp_path / "stopped"
+    process = start(*SMALL, "--teacher", "greedy", "--teacher-steps", 10**9, "--out", out)
+    wait_for_checkpoint(process, out, 1)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"--resume {out}" in stderr and "Traceback" not in stderr
+    assert runs.load_tensors(runs.checkpoints(out)[-1])[1]["taught"] % 1024 == 0
 
 
 # Within this process.
@@ -264,18 +321,30 @@ def test_without_out_each_run_gets_a_new_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("view", ["plain", "canonical"])
 @pytest.mark.parametrize(("rules", "num_players"), [("pocket", 2), ("classic", 3)])
 def test_the_agent_acts_as_the_trained_model(rules, num_players, view):
-    from pocket_uno_env import training
+    from pocket_uno_env.training.learning import line, make_model
+    from pocket_uno_env.training.networks import as_agent
 
     env = LearnerVecEnv(200, rules, num_players, ["random"], view=view, seed=0)
-    model = training.make_model(
-        env, network=(64, 32), learning_rate=1e-2, bfloat16=False, seed=0, n_steps=8, batch_size=400
+    model = make_model(
+        env,
+        visible=env.observation_space.shape[0],
+        network=(64, 32),
+        learning_rate=line(1e-2, 0),
+        bfloat16=False,
+        seed=0,
+        n_steps=8,
+        batch_size=400,
     )
     model.learn(1600)
-    agent = training.as_agent(model, "mine")
+    agent = as_agent(model, "mine")
     observations = env.reset()
     for _ in range(10):
         said, _ = model.predict(observations, deterministic=True, action_masks=env.action_masks())
-        assert np.array_equal(said, env.ask(agent))
+        asked = env.ask(agent)
+        logits = model.policy.logits(torch.from_numpy(observations)).detach().numpy()
+        one, other = (np.take_along_axis(logits, a[:, None], 1) for a in (said, asked))
+        assert np.abs(one - other).max() < 1e-5  # nearly equal ones may be rounded otherwise
+        assert (said != asked).mean() < 0.02
         observations = env.step(said)[0]
 
 

@@ -1,0 +1,116 @@
+"""A critic that sees all hands: what no seat may know, beside what the learner knows.
+
+The critic is needed in training alone, so it may be told what the actor must find out. It then
+takes the luck of the hidden cards out of the advantages, and what is left over is what the
+learner's decisions made of them. The actor never sees these columns.
+
+Source: G. Yang et al., "PerfectDou: Dominating DouDizhu with Perfect Information Distillation",
+NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+
+from pocket_uno_env.canonical import color_tables
+from pocket_uno_env.kernel import kernel
+from pocket_uno_env.observation import layout, state_size, write_state
+from pocket_uno_env.rules import Rules
+from pocket_uno_env.sb3_env import LearnerVecEnv
+
+
+def hidden_size(rules: Rules, num_players: int) -> int:
+    """How many hidden values there are: each other hand per kind, and the next card's kind."""
+    return num_players * len(rules.kinds)
+
+
+@kernel
+def write_hidden(rules: Any, rows: Any, kinds: Any, orders: Any, state: Any, hidden: Any) -> None:
+    """Write the hands that the seat to act does not see, and the card that is drawn next.
+
+    Parameters
+    ----------
+    kinds : int64 array, shape ``(colors, symbols)``
+        The coloured kinds by colour.
+    orders : int64 array, shape ``(n, colors)``
+        The colour that stands in each place of the view.
+    state : float32 array, shape ``(state_size,)``
+        Scratch.
+    hidden : float32 array, shape ``(n, hidden_size)``, written
+        Seat by seat from the left of the observer, per kind: held / copies. Then the kind of the
+        next card of the draw pile; zeros if it is empty.
+    """
+    n_kinds = np.int64(rules[0].n_kinds)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        seats = np.int64(row.num_players)
+        write_state(rules[0], row, state)
+        for j in range(seats):
+            other = (np.int64(row.to_act) + 1 + j) % seats
+            # In the state the hands are followed by the draw pile, the discard pile, the next card.
+            start = (other if j < seats - 1 else seats + 2) * n_kinds
+            here = state[start : start + n_kinds]
+            there = hidden[i, j * n_kinds : (j + 1) * n_kinds]
+            there[:] = here
+            for place in range(kinds.shape[0]):
+                for symbol in range(kinds.shape[1]):
+                    there[kinds[place, symbol]] = here[kinds[orders[i, place], symbol]]
+
+
+class AllHands(VecEnvWrapper):
+    """Adds the hidden cards to the right of the learner's observations, in the same view.
+
+    The last observation of a truncated round has zeros in their place: it is written when the next
+    round has been dealt.
+    """
+
+    def __init__(self, venv: VecEnv) -> None:
+        base: LearnerVecEnv = venv.unwrapped
+        rules, seats = base.rules, base.num_players
+        self.visible = int(venv.observation_space.shape[0])
+        size = self.visible + hidden_size(rules, seats)
+        super().__init__(venv, spaces.Box(0.0, 1.0, (size,), np.float32))
+        self._games = base
+        (hand,) = (block for block in layout(rules, seats) if block.name == "hand")
+        self._kinds = color_tables(rules, seats).hand - hand.start
+        self._scratch = np.zeros(state_size(rules, seats), np.float32)
+
+    def reset(self) -> np.ndarray:
+        """The observations with the hidden cards."""
+        return self.with_hidden(self.venv.reset())
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """The same for a step."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        for game in np.flatnonzero(dones):
+            final = infos[game]["terminal_observation"]
+            unknown = np.zeros(self.observation_space.shape[0] - self.visible, np.float32)
+            infos[game]["terminal_observation"] = np.concatenate([final, unknown])
+        return self.with_hidden(observations), rewards, dones, infos
+
+    def with_hidden(self, observations: np.ndarray) -> np.ndarray:
+        """`observations` of the games as they are now, and the hidden cards beside them."""
+        wide = np.empty((self.num_envs, self.observation_space.shape[0]), np.float32)
+        wide[:, : self.visible] = observations
+        write_hidden(
+            self._games.rules.table,
+            self._games.games.rows,
+            self._kinds,
+            self._games.orders,
+            self._scratch,
+            wide[:, self.visible :],
+        )
+        return wide
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What `LearnerVecEnv.state` gives; nothing is kept here."""
+        found: dict[str, np.ndarray] = self.venv.state()
+        return found
+
+    def set_state(self, state: dict[str, np.ndarray]) -> np.ndarray:
+        """Go on from a `state`; returns the observations."""
+        return self.with_hidden(self.venv.set_state(state))

@@ -1,0 +1,171 @@
+"""Self-play against a pool of past selves, the harder ones more often.
+
+A pool has a fixed number of slots. Every so many decisions the policy is copied into a free one,
+or, when none is free, over the copy that has become easiest. How often a copy is drawn as an
+opponent goes with the square of the learner's share of lost rounds against it.
+
+Source: prioritized fictitious self-play, in O. Vinyals et al., "Grandmaster level in StarCraft II
+using multi-agent reinforcement learning", Nature 575, 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnvWrapper
+
+from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents.policy import PolicyAgent
+from pocket_uno_env.observation import observation_size
+from pocket_uno_env.rules import Rules
+from pocket_uno_env.sb3_env import LearnerVecEnv
+
+from .networks import actor_layers
+
+MEMORY = 0.95
+"""What a rollout leaves of the weight of those before it, in the estimate of how hard a copy is."""
+
+
+def snapshots(
+    count: int,
+    network: Sequence[int],
+    rules: Rules,
+    num_players: int,
+    view: str,
+) -> list[PolicyAgent]:
+    """`count` agents with empty networks for the pool's slots; they draw from their policy."""
+    sizes = [observation_size(rules, num_players), *network, len(catalogue(rules))]
+    empty = [
+        (np.zeros((after, before), np.float32), np.zeros(after, np.float32))
+        for before, after in pairwise(sizes)
+    ]
+    return [
+        PolicyAgent(f"snapshot {slot}", empty, rules, num_players, view, sample=True)
+        for slot in range(count)
+    ]
+
+
+class Pool(VecEnvWrapper):
+    """The pool around the environment whose opponents it provides.
+
+    Parameters
+    ----------
+    venv : LearnerVecEnv
+        Made with the named opponents first and then the `snapshots`.
+    slots : sequence of PolicyAgent
+        Those snapshots.
+    share : float
+        How much of the opponents comes from the pool, once there is a copy in it.
+
+    Attributes
+    ----------
+    steps : int64 array, shape ``(slots,)``
+        When each copy was made; -1 where there is none yet.
+    won, played : float64 arrays, shape ``(slots,)``
+        Rounds won by the learner and played against each, the older ones with less weight.
+    """
+
+    def __init__(self, venv: LearnerVecEnv, slots: Sequence[PolicyAgent], share: float) -> None:
+        super().__init__(venv)
+        self.games = venv.games
+        self.slots = list(slots)
+        self.share = share
+        self.steps = np.full(len(slots), -1, np.int64)
+        self.won = np.zeros(len(slots))
+        self.played = np.zeros(len(slots))
+        self._named = len(self.games.opponents) - len(slots)
+        self._asked = sum(o.policy is None for o in self.games.opponents[: self._named])
+        self._seats = np.arange(venv.num_players)
+        self._faced = self.games.books["opponents"][:, : venv.num_players].copy()
+        self.refresh()
+
+    def reset(self) -> np.ndarray:
+        """Nothing but a reset."""
+        observations: np.ndarray = self.venv.reset()
+        return observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Note who sits at the tables, and step."""
+        books = self.games.books
+        self._faced[:] = books["opponents"][:, self._seats]
+        self._faced[np.arange(self.num_envs), books["learner"]] = 0  # no snapshot
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Note who has won."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        over = np.flatnonzero(dones)
+        slot = -1 - self._faced[over] - self._asked
+        game, seat = np.nonzero(slot >= 0)
+        np.add.at(self.played, slot[game, seat], 1)
+        np.add.at(self.won, slot[game, seat], rewards[over[game]] > 0)
+        return observations, rewards, dones, infos
+
+    def win_rates(self) -> np.ndarray:
+        """The learner's win rate against each copy; the fair share before the first rounds."""
+        n = self.games.num_players
+        return (self.won + 1) / (self.played + n)
+
+    def frequencies(self) -> np.ndarray:
+        """How often each opponent is drawn, the named ones first: they sum to 1."""
+        hardness = np.where(self.steps >= 0, (1 - self.win_rates()) ** 2, 0.0)
+        share = self.share if hardness.any() else 0.0
+        named = np.full(self._named, (1 - share) / self._named)
+        return np.concatenate([named, share * hardness / max(hardness.sum(), 1e-12)])
+
+    def refresh(self) -> None:
+        """Draw opponents by what is known now, and let it count less later on."""
+        self.games.draw(self.frequencies())
+        self.won *= MEMORY
+        self.played *= MEMORY
+
+    def add(self, layers: list[tuple[np.ndarray, np.ndarray]], step: int) -> None:
+        """Put a copy into a free slot, or in place of the easiest."""
+        free = np.flatnonzero(self.steps < 0)
+        slot = int(free[0]) if len(free) else int(self.win_rates().argmax())
+        self.slots[slot].set_layers(layers)
+        self.steps[slot] = step
+        self.won[slot] = self.played[slot] = 0.0
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that the future depends on: games, copies and what is known of them."""
+        held = {f"slot.{i}": agent.weights for i, agent in enumerate(self.slots)}
+        known = {"steps": self.steps, "won": self.won, "played": self.played}
+        pool = {f"pool.{name}": array.copy() for name, array in {**held, **known}.items()}
+        return {**self.venv.state(), **pool, "pool.codes": self.games.codes.copy()}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> np.ndarray:
+        """Go on from a `state`; returns the observations."""
+        for name in ("steps", "won", "played"):
+            getattr(self, name)[:] = state[f"pool.{name}"]
+        for i, agent in enumerate(self.slots):
+            agent.weights[:] = state[f"pool.slot.{i}"]
+        self.games.codes = state["pool.codes"].copy()
+        observations: np.ndarray = self.venv.set_state(state)
+        return observations
+
+
+class SelfPlay(BaseCallback):
+    """Copies the policy into the pool every so many decisions, between rollouts."""
+
+    def __init__(self, pool: Pool, every: int) -> None:
+        super().__init__()
+        self.pool = pool
+        self.every = every
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        newest = max(int(self.pool.steps.max()), 0)
+        if self.num_timesteps >= newest + self.every:
+            self.pool.add(actor_layers(self.model.policy), self.num_timesteps)
+        rates, there = self.pool.win_rates(), self.pool.steps >= 0
+        if there.any():
+            self.logger.record("pool/easiest", float(rates[there].max()))
+            self.logger.record("pool/hardest", float(rates[there].min()))
+        self.pool.refresh()

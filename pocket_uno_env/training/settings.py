@@ -1,0 +1,144 @@
+"""The settings of a training: the options of train.py, and what numbers they may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pocket_uno_env import runs
+
+
+@dataclass
+class Settings:
+    """The fields are the options of the command line; config.json keeps them."""
+
+    rules: str = "pocket"
+    """The rules: the name of a preset, or a file (.toml or .json)."""
+    num_players: int = 2
+    """Seats at the table; one is the learner's."""
+    opponents: tuple[str, ...] = ("greedy", "strong")
+    """Agents, by name or path, from which the other seats are drawn anew each round.
+    One that is listed twice comes twice as often."""
+    self_play: float = 0.0
+    """How much of the opponents are past selves instead, drawn by how hard they are."""
+    pool: int = 12
+    """How many past selves are kept."""
+    pool_every: int = 500_000
+    """Decisions between two of them."""
+    steps: int = 3_000_000
+    """The learner's decisions in all, rounded up to whole rollouts. In its first few hundred
+    thousand an agent has hardly learned to play its cards."""
+    seed: int = 0
+    """The same seed and settings give the same weights."""
+    out: Path | None = None
+    """The folder of the run, new or empty. Without it the next free runs/RULES-Np-NUMBER."""
+    resume: Path | None = None
+    """Go on with the run in this folder, from its newest checkpoint and with its settings.
+    Only --steps, --threads and --deals can be changed."""
+    threads: int = 1
+    """PyTorch's threads. More help on an idle machine and hurt on a busy one."""
+
+    reward: Literal["win", "points"] = "win"
+    """What a round pays: win or lose, or points over the match goal."""
+    view: Literal["plain", "canonical"] = "canonical"
+    """What the network sees: colours by name, or the active one first, the others by cards held."""
+    network: tuple[int, ...] = (256, 256)
+    """Sizes of the hidden layers, the same for actor and critic."""
+    critic: Literal["own-hand", "all-hands"] = "all-hands"
+    """What the critic sees, in training alone: what the learner knows, or the hidden cards too."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
+
+    skip_forced: bool = True
+    """Whether decisions with one legal action are made without asking the learner. --steps counts
+    the others."""
+    games: int = 1024
+    """Rounds that run side by side."""
+    rollout: int = 32
+    """Decisions in each game between two updates."""
+    batch_size: int = 2048
+    """Decisions in a gradient step."""
+    epochs: int = 2
+    """Passes over each rollout."""
+    learning_rate: float = 1e-3
+    """At the start; it falls in a straight line."""
+    last_learning_rate: float = 0.0
+    """At the end."""
+    gamma: float = 0.99
+    """Discount for each of the learner's decisions. Near 1 it learns to win by long sieges."""
+    gae_lambda: float = 0.25
+    """Of the generalized advantage estimate. Luck drowns what is far off: small is better."""
+    clip_range: float = 0.2
+    """How far PPO lets the probability of an action move."""
+    entropy: float = 0.02
+    """Weight of the entropy bonus at the start; it falls in a straight line."""
+    last_entropy: float = 0.0
+    """At the end."""
+    value_weight: float = 0.5
+    """Weight of the critic's loss."""
+    max_grad_norm: float = 0.5
+    """Gradients are cut to this norm."""
+
+    teacher: str | None = "strong"
+    """Agent that the network learns from before PPO begins; None for none."""
+    lesson: Literal["imitation", "playouts"] = "imitation"
+    """What it teaches: to act as it does, or what each legal action wins if it plays on."""
+    teacher_steps: int = 1_000_000
+    """Decisions to learn from it."""
+    teacher_batch_size: int = 512
+    """Decisions in a gradient step of the lesson."""
+    teacher_learning_rate: float = 1e-3
+    """At the start of the lesson; it falls to a twentieth in a straight line."""
+
+    checkpoint_every: int = 200_000
+    """Decisions between checkpoints."""
+    keep: int = 3
+    """How many checkpoints are kept, the newest ones."""
+    deals: int = 2_000
+    """Deals against each opponent in the evaluation at the end, each with all seat rotations.
+    0 for no evaluation."""
+
+
+RESUME_CHANGES = ("steps", "threads", "deals")
+"""What may be changed when a run is resumed."""
+COUNTS = (
+    *("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"),
+    *("checkpoint_every", "pool", "pool_every", "teacher_batch_size"),
+)
+RANGES = {
+    "gamma": (0.0, 1.0),
+    "gae_lambda": (0.0, 1.0),
+    "learning_rate": (1e-9, 1.0),
+    "teacher_learning_rate": (1e-9, 1.0),
+    "clip_range": (1e-3, 10.0),
+    "last_learning_rate": (0.0, 1.0),
+    "entropy": (0.0, 10.0),
+    "last_entropy": (0.0, 10.0),
+    "self_play": (0.0, 1.0),
+    "value_weight": (0.0, 100.0),
+    "max_grad_norm": (1e-6, 1e6),
+}
+
+
+def check(settings: Settings) -> None:
+    """Raise RunError for numbers that make no training."""
+    for name in COUNTS:
+        if getattr(settings, name) < 1:
+            raise runs.RunError(f"--{name.replace('_', '-')} must be at least 1")
+    for name, (low, high) in RANGES.items():
+        if not low <= getattr(settings, name) <= high:
+            raise runs.RunError(f"--{name.replace('_', '-')} must be from {low:g} to {high:g}")
+    if not settings.network or min(settings.network) < 1:
+        raise runs.RunError("--network must be sizes of at least 1")
+    if settings.seed >= 2**32:
+        raise runs.RunError("--seed must be below 2**32")
+    if settings.seed < 0 or settings.deals < 0 or settings.teacher_steps < 0:
+        raise runs.RunError("--seed, --deals and --teacher-steps must not be negative")
+    if (settings.games * settings.rollout) % settings.batch_size:
+        raise runs.RunError(
+            f"a rollout of {settings.games} games x {settings.rollout} decisions is not a whole "
+            f"number of batches of {settings.batch_size} (--games, --rollout, --batch-size)"
+        )
+    if settings.resume is not None and settings.out is not None:
+        raise runs.RunError("--out cannot be changed when a run is resumed")

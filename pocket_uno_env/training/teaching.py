@@ -1,0 +1,100 @@
+"""The warm start: what a teacher has to teach, before PPO begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from torch import nn
+
+from pocket_uno_env.progress import Report
+from pocket_uno_env.sb3_env import LearnerVecEnv
+
+from .lessons import Lesson
+from .networks import MaskedPolicy
+
+LAST_RATE = 0.05
+"""The learning rate at the end, as a share of the first one."""
+
+
+def teach(
+    model: MaskablePPO,
+    lesson: Lesson,
+    steps: int,
+    learning_rate: float,
+    batch_size: int,
+    report: Report,
+    made: int = 0,
+    after_rollout: Callable[[MaskablePPO, int], None] = lambda model, made: None,
+) -> None:
+    """Teach the actor a lesson, and the critic what is earned meanwhile.
+
+    The lesson plays the learner's seat against the opponents of the training, for `steps`
+    decisions. Everything is seen once, fresh, so nothing can be learned by heart. The model can go
+    on to learn from the games as they then stand.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The first one; it falls in a straight line.
+    made : int
+        How many of the decisions were made before a restart; 0 starts new games.
+    after_rollout : callable
+        Called with the model and how many decisions are made, where a checkpoint may be written.
+    """
+    env = model.env
+    games: LearnerVecEnv = env.unwrapped
+    policy: MaskedPolicy = model.policy
+    policy.set_training_mode(True)
+    n, length = env.num_envs, model.n_steps
+    if made == 0:
+        model._last_obs = env.reset()
+        model._last_episode_starts = np.ones(n, bool)
+    shape, n_actions = (length, n), games.action_space.n
+    seen = np.empty((*shape, model._last_obs.shape[1]), np.float32)
+    masks, targets = np.empty((*shape, n_actions), bool), np.empty((*shape, n_actions), np.float32)
+    returns, rewards = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    ends = np.empty(shape, bool)
+    while made < steps:
+        for t in range(length):
+            seen[t], masks[t] = model._last_obs, games.action_masks()
+            actions, targets[t] = lesson.act(model)
+            model._last_obs, rewards[t], ends[t], _ = env.step(actions)
+        model._last_episode_starts = ends[-1].copy()
+        with torch.no_grad():
+            following = policy.predict_values(torch.from_numpy(model._last_obs))[:, 0].numpy()
+        for t in reversed(range(length)):
+            returns[t] = rewards[t] + np.where(ends[t], 0, model.gamma * following)
+            following = returns[t]
+        for group in policy.optimizer.param_groups:
+            group["lr"] = learning_rate * max(1 - made / steps, LAST_RATE)
+        flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, masks, targets, returns)]
+        loss, error = _learn(model, lesson, flat, batch_size)
+        made += length * n
+        report(made, {"loss": loss, "value_error": error})
+        after_rollout(model, made)
+    policy.optimizer.state.clear()
+
+
+def _learn(
+    model: MaskablePPO, lesson: Lesson, data: list[np.ndarray], batch_size: int
+) -> tuple[float, float]:
+    """One pass in random order; the mean loss of the lesson and error of the values."""
+    policy: MaskedPolicy = model.policy
+    count = len(data[0])
+    order = np.random.permutation(count)
+    losses = []
+    for start in range(0, count, batch_size):
+        part = order[start : start + batch_size]
+        observations, legal, targets, paid = (torch.from_numpy(array[part]) for array in data)
+        loss = lesson.loss(policy.logits(observations), legal, targets)
+        error = nn.functional.mse_loss(policy.predict_values(observations)[:, 0], paid)
+        policy.optimizer.zero_grad()
+        (loss + model.vf_coef * error).backward()
+        nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
+        policy.optimizer.step()
+        losses.append((loss.item(), error.item()))
+    loss_mean, error_mean = np.mean(losses, axis=0)
+    return float(loss_mean), float(error_mean)
