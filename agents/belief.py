@@ -1,6 +1,6 @@
 """Train the belief network: which unseen cards are in which hand, learned from self-play.
 
-    python -m agents.belief --rules pocket --out agents/networks/belief-pocket
+    python -m agents.belief --rules pocket --out agents/beliefs/pocket
 
 Scripted agents play each other; from positions of their games the network learns to give the hands
 that were really held a high chance. Its log-likelihood is measured on other games, beside that of
@@ -45,7 +45,7 @@ from pocket_uno_env.scripted import Policy, act
 from pocket_uno_env.state import NO_SEAT, End, Phase, new_rows
 
 FORMAT = "pocket-uno-belief/1"
-NETWORKS = Path(__file__).parent / "networks"
+NETWORKS = Path(__file__).parent / "beliefs"
 TRUST = 0.9
 """How far the rules of inference, and search by default, believe that who drew could not play."""
 _LARGEST = 12
@@ -366,7 +366,7 @@ def _cards(rules: Rules) -> list[str]:
 def shipped(rules: Rules) -> Path | None:
     """Where the network for games with these cards lies in the repository, if there is one."""
     for name in ("pocket", "classic"):
-        path = NETWORKS / f"belief-{name}"
+        path = NETWORKS / name
         if path.with_suffix(".safetensors").exists() and Rules.preset(name).kinds == rules.kinds:
             return path
     return None
