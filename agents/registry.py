@@ -203,3 +203,28 @@ def _made(found: Any, argument: str) -> Any:
             "function without arguments that makes one, or choose(observations, masks)"
         )
     return found()
+
+
+def _searching(argument: str, **how: bool) -> Agent:
+    search = importlib.import_module("pocket_uno_env.agents.search")  # compiles more than others
+    budget, settings = search.parse(argument)
+    agent: Agent = search.SearchAgent(budget, settings, load=load, **how)
+    return agent
+
+
+@register("search", argument="BUDGET[,...]")
+def _flat(argument: str) -> Agent:
+    """Flat Monte Carlo on guessed hands: so many playouts or ms a decision (docs/search.md)."""
+    return _searching(argument)
+
+
+@register("ismcts", argument="BUDGET[,...]")
+def _tree(argument: str) -> Agent:
+    """Tree search over what its seat can tell apart, on guessed hands (docs/search.md)."""
+    return _searching(argument, tree=True)
+
+
+@register("clairvoyant", argument="BUDGET[,...]")
+def _clairvoyant(argument: str) -> Agent:
+    """Cheats: flat Monte Carlo on the true hands and draw pile; the ceiling, not an opponent."""
+    return _searching(argument, clairvoyant=True)

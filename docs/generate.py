@@ -23,6 +23,8 @@ from pocket_uno_env.agents.registry import usage
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 SPEED = ROOT / "docs" / "speed.md"
+ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
+"""Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 
 
@@ -33,7 +35,7 @@ def observation() -> str:
 
 def agents() -> str:
     """Every agent that has a name, and what it does."""
-    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), "ppo"]]
+    rows = [f"| `{usage(name)}` | {describe(name)} |" for name in [*names(), *ARGUED]]
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 
 
