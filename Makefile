@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results soak bench bench-check clean
+.PHONY: help setup train test lint types format docs results ladders figures soak bench bench-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -51,7 +51,7 @@ format: $(STAMP) ## Sort imports, apply safe fixes, format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(STAMP) ## Write the generated parts of README.md
+docs: $(STAMP) ## Write the generated parts of README.md and docs/evaluating.md
 	$(BIN)/python docs/generate.py
 
 # The figures of README.md: the default training, then everyone against everyone.
@@ -63,6 +63,30 @@ results: $(STAMP) ## Train and measure anew what README.md shows (some twenty mi
 	--deals 5000 --seed 1 --json docs/results/2-pocket-4p.json
 	$(BIN)/python evaluate.py --agents random greedy counter strong --rules classic \
 	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
+	$(BIN)/python docs/generate.py
+
+# Before a release, or when an agent of the ladder plays differently: each gets a new version.
+ladders: $(STAMP) ## Measure the ladders anew (some minutes)
+	$(BIN)/python evaluate.py ladder --measure --deals 10000
+	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 3
+	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 4
+	$(BIN)/python evaluate.py ladder --measure --deals 10000 --rules classic
+
+# The figures of docs/evaluating.md: what control variates save, and RLCard's agent.
+CONTROL := docs/results/control
+RLCARD  := docs/results/rlcard
+figures: $(STAMP) ## Measure anew what docs/evaluating.md shows (some minutes)
+	$(BIN)/python evaluate.py --agents greedy strong --deals 10000 --seed 1 --control \
+	--json $(CONTROL)/1-pocket-2p.json
+	$(BIN)/python evaluate.py --agents counter strong --deals 10000 --seed 1 --control \
+	--json $(CONTROL)/2-pocket-2p.json
+	$(BIN)/python evaluate.py --agents greedy strong --deals 10000 --seed 1 --control \
+	--rules classic --json $(CONTROL)/3-classic-2p.json
+	$(BIN)/python evaluate.py --agents greedy strong --design gauntlet --num-players 4 \
+	--deals 5000 --seed 1 --control --json $(CONTROL)/4-pocket-4p.json
+	for rules in 1-classic 2-no-uno 3-forced-play; do $(BIN)/python evaluate.py \
+	--agents rlcard-rule random --rules $(RLCARD)/$$rules.toml --deals 10000 --seed 1 \
+	--json $(RLCARD)/$$rules.json; done
 	$(BIN)/python docs/generate.py
 
 soak: $(STAMP) ## The long tests, for the night

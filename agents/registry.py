@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -107,7 +108,8 @@ def load(spec: str) -> Agent:
     ----------
     spec : str
         One of `names`, such as ``"greedy"``; a name with an argument, such as ``"ppo:runs/x"``;
-        or the path of a trained run's folder or of its ``model.safetensors``.
+        one of your own as ``"module:Class"``, if no agent has the module's name; or the path of a
+        trained run's folder or of its ``model.safetensors``.
 
     Returns
     -------
@@ -122,12 +124,22 @@ def load(spec: str) -> Agent:
     name, _, argument = spec.partition(":")
     if spec and name not in _ENTRIES and Path(spec).exists():
         name, argument = "ppo", spec
+    elif name not in _ENTRIES and argument and importable(name):
+        name, argument = "import", spec
     entry = _entry(name, spec)
     if (argument and not entry.argument) or (entry.needs_argument and not argument):
         raise AgentError(f"agent {spec!r} should be written {usage(name)!r}")
     agent = entry.make(argument)
     agent.name = spec
     return agent
+
+
+def importable(module: str) -> bool:
+    """Whether Python finds a module of this name."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _entry(name: str, spec: str) -> Entry:
@@ -203,6 +215,27 @@ def _made(found: Any, argument: str) -> Any:
             "function without arguments that makes one, or choose(observations, masks)"
         )
     return found()
+
+
+@register("noisy", argument="P[,AGENT]")
+def _noisy(argument: str) -> Agent:
+    """Another agent, greedy if none is named, that takes a random action with probability P."""
+    noisy = importlib.import_module("pocket_uno_env.agents.noisy")
+    chance, _, spec = argument.partition(",")
+    try:
+        value = float(chance)
+    except ValueError:
+        raise AgentError(f"agent 'noisy:{argument}' should be written 'noisy:P[,AGENT]'") from None
+    agent: Agent = noisy.NoisyAgent(value, load(spec or "greedy"))
+    return agent
+
+
+@register("rlcard-rule")
+def _rlcard_rule(argument: str) -> Agent:
+    """RLCard's rule agent, for the classic game: plays what it can at random, wilds last."""
+    rule = importlib.import_module("pocket_uno_env.agents.rlcard_rule")
+    agent: Agent = rule.RlcardRuleAgent()
+    return agent
 
 
 def _searching(argument: str, **how: bool) -> Agent:

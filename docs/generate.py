@@ -19,13 +19,16 @@ from typing import Any
 from pocket_uno_env import describe as describe_observation
 from pocket_uno_env.agents import describe, names
 from pocket_uno_env.agents.registry import usage
+from pocket_uno_env.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 SPEED = ROOT / "docs" / "speed.md"
+EVALUATING = ROOT / "docs" / "evaluating.md"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
+LADDERS = ROOT / "pocket_uno_env" / "ladders"
 
 
 def observation() -> str:
@@ -119,9 +122,58 @@ def _cell(rate: dict[str, Any] | None) -> str:
     return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
 
 
+def ladders() -> str:
+    """The ratings of the ladders, side by side."""
+    found = {path.stem: json.loads(path.read_text("utf-8")) for path in LADDERS.glob("*.json")}
+    order = sorted(found)
+    names = dict.fromkeys(name for key in order for name in found[key]["ratings"])
+    heads = [f"{key}, version {found[key]['version']}" for key in order]
+    rows = ["| agent | " + " | ".join(heads) + " |", "|---" + "|---:" * len(order) + "|"]
+    for name in names:
+        ratings = [found[key]["ratings"].get(name) for key in order]
+        cells = ["" if r is None else f"{r['mean']:.0f} ({_width(r)})" for r in ratings]
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    commands = [found[key]["command"] for key in order]
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def _width(rating: dict[str, float]) -> str:
+    half = (rating["high"] - rating["low"]) / 2
+    return f"± {half:.0f}" if half else "anchor"
+
+
+def control() -> str:
+    """How many games the control variates save."""
+    rows = ["| game | agents | win rate | without luck | games needed |", "|---|---|---|---|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "control").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        figure = report["line_ups"][0]["figures"][0]
+        rate, without = figure["win_rate"], figure["adjusted"]["win_rate"]
+        game = f"{report['rules']['name']}, {report['num_players']} players"
+        pair = f"`{figure['agent']}` against `{figure['against'][0]}`"
+        needed = f"{100 * without['games_needed']:.0f} %"
+        rows.append(f"| {game} | {pair} | {_cell(rate)} | {_cell(without)} | {needed} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def rlcard() -> str:
+    """RLCard's rule agent under rules that come nearer to RLCard's step by step."""
+    rows = ["| rules | win rate in % against `random` |", "|---|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "rlcard").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        title = rules_title(report["rules"]).replace("'", "").replace("_", " ")
+        rows.append(f"| {title} | {_cell(report['line_ups'][0]['figures'][0]['win_rate'])} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
     SPEED: {"measures": measures},
+    EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
 }
 
 

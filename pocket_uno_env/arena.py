@@ -1,13 +1,18 @@
 """Matched games between agents: every deal is played with all seat rotations.
 
-The deal, with its dealer and all randomness that follows, is the same in each rotation; only the
-agents move round the table. So nobody gets the better cards, and luck cancels within the *block*,
-all rotations of one deal, which is the independent sample of the statistics.
+The deal, with its dealer and the order of its cards, is the same in each rotation and for every
+line-up; the agents move round the table, and each game has its own randomness for them. So nobody
+gets the better cards, and luck cancels within the *block*, all rotations of one deal, which is the
+independent sample of the statistics.
+
+A *chunk* is some consecutive deals of one line-up. It is played for itself, whatever else is
+played and wherever, so that a tournament may be split, stopped and resumed at will
+(`tournament`).
 """
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,19 +20,20 @@ from typing import Any
 import numpy as np
 
 from .agents.protocol import Agent, as_actions, illegal_action
-from .batch import first_illegal, reset_rows, step_rows
-from .engine import apply, truncate
-from .kernel import kernel
-from .record import from_actions
-from .rng import row_seed
+from .batch import first_illegal
+from .designs import line_ups
+from .matchplay import Book, Replay, advance, deal_games, step_games, transcripts
+from .record import game_record
 from .rules import Rules
-from .scripted import act
-from .state import End, as_rows, new_rows
+from .state import End
 
 MAX_CYCLES = 20_000
-CHUNK_GAMES = 2048
-"""Games that run side by side; results don't depend on it."""
+MAX_ROUNDS = 100
+CHUNK_DEALS = 256
+"""Deals that are played side by side; of agents that repeat themselves results don't depend on
+it."""
 MAX_SEED = 2**64 - 1
+EPISODES = ("round", "match")
 
 _PYTHON = -1
 """Stands for a policy where an agent is none and has to be asked."""
@@ -35,6 +41,47 @@ _PYTHON = -1
 
 class ArenaError(ValueError):
     """An argument of `play` is out of range; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What decides a game beside the agents; checked when it is made.
+
+    Attributes
+    ----------
+    rules : Rules
+    num_players : int
+    seed : int
+        From 0 to ``2**64 - 1``. Deal i follows from it and i alone.
+    episode : {"round", "match"}
+        What a deal is: one round, or a match to the rules' goal, whose rounds have the same cards
+        in each rotation.
+    max_cycles : int
+        Decisions after which a round is truncated.
+    max_rounds : int
+        Rounds after which a match ends without a winner.
+
+    Raises
+    ------
+    RulesError, ArenaError
+    """
+
+    rules: Rules
+    num_players: int
+    seed: int = 0
+    episode: str = "round"
+    max_cycles: int = MAX_CYCLES
+    max_rounds: int = MAX_ROUNDS
+
+    def __post_init__(self) -> None:
+        self.rules.check_players(self.num_players)
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ArenaError(f"seed is {self.seed}; expected a number from 0 to {MAX_SEED}")
+        if self.episode not in EPISODES:
+            raise ArenaError(f"episode is {self.episode!r}; expected 'round' or 'match'")
+        for name in ("max_cycles", "max_rounds"):
+            if getattr(self, name) < 1:
+                raise ArenaError(f"{name} is {getattr(self, name)}; expected at least 1")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,12 +97,13 @@ class Games:
     names : tuple of str
         The agents' names, place by place.
     winner : int8 array, shape ``(deals, n)``
-        The winner's place in the line-up, or -1 where the round was blocked or truncated.
-    points : int32 array, shape ``(deals, n)``
-        What the winner scored.
+        The winner's place in the line-up, or -1 where there is none: a round was blocked or
+        truncated, a match had too many rounds.
+    points : int32 array, shape ``(deals, n, n)``
+        What the agent at each place scored; of a match, in all its rounds.
     end : uint8 array, shape ``(deals, n)``
-        `state.End`.
-    decisions : int32 array, shape ``(deals, n)``
+        `state.End` of the last round.
+    decisions, rounds : int32 array, shape ``(deals, n)``
     """
 
     lineup: tuple[int, ...]
@@ -64,6 +112,12 @@ class Games:
     points: np.ndarray
     end: np.ndarray
     decisions: np.ndarray
+    rounds: np.ndarray
+
+    @property
+    def deals(self) -> int:
+        """How many deals were played."""
+        return len(self.winner)
 
     @property
     def agents(self) -> list[int]:
@@ -80,42 +134,30 @@ class Games:
         Averaged over the rotations, and over its places if it has several. A round without a
         winner counts 1/n for everyone.
         """
-        places = self._places(agent)
+        places = self.places(agent)
         shares = np.isin(self.winner, places) / len(places)
         shares[self.winner < 0] = 1 / len(self.lineup)
         return np.asarray(shares.mean(axis=1))
 
     def mean_points(self, agent: int) -> np.ndarray:
-        """The points per round that `agent` scored in each block: float64, shape ``(deals,)``."""
-        places = self._places(agent)
-        scored = np.where(np.isin(self.winner, places), self.points, 0)
-        return np.asarray(scored.mean(axis=1) / len(places))
+        """The points per game that `agent` scored in each block: float64, shape ``(deals,)``."""
+        return np.asarray(self.points[:, :, self.places(agent)].mean(axis=(1, 2)))
 
     def count(self, end: End) -> int:
-        """How many rounds ended so."""
+        """How many games ended so."""
         return int((self.end == end).sum())
 
-    def _places(self, agent: int) -> list[int]:
+    def first(self, deals: int) -> Games:
+        """The first so many deals."""
+        return Games(self.lineup, self.names, *(getattr(self, name)[:deals] for name in COLUMNS))
+
+    def places(self, agent: int) -> list[int]:
+        """The places of `agent` in the line-up."""
         return [place for place, number in enumerate(self.lineup) if number == agent]
 
 
-def line_ups(numbers: Sequence[int], num_players: int) -> list[tuple[int, ...]]:
-    """Who plays whom, when agents of these numbers are given for a table of `num_players`.
-
-    - As many as there are seats: they sit down as given, in one line-up. A number may come twice.
-    - One agent: it plays against itself.
-    - Otherwise every agent meets every other: with two players each pair once, with more each
-      agent alone against ``num_players - 1`` of the other, for each ordered pair.
-    """
-    different = list(dict.fromkeys(numbers))
-    if len(numbers) == num_players:
-        return [tuple(numbers)]
-    if len(different) == 1:
-        return [(different[0],) * num_players]
-    if num_players == 2:
-        return list(itertools.combinations(different, 2))
-    pairs = itertools.permutations(different, 2)
-    return [(one, *[other] * (num_players - 1)) for one, other in pairs]
+COLUMNS = ("winner", "points", "end", "decisions", "rounds")
+"""The arrays of `Games`."""
 
 
 def play(
@@ -126,10 +168,12 @@ def play(
     seed: int,
     *,
     lineups: Sequence[Sequence[int]] | None = None,
+    episode: str = "round",
     max_cycles: int = MAX_CYCLES,
+    max_rounds: int = MAX_ROUNDS,
     on_record: Callable[[dict[str, Any]], None] | None = None,
     on_finished: Callable[[int], None] | None = None,
-    chunk_games: int = CHUNK_GAMES,
+    chunk_deals: int = CHUNK_DEALS,
 ) -> list[Games]:
     """Play `deals` deals with all seat rotations of each line-up.
 
@@ -138,19 +182,17 @@ def play(
     agents : sequence of Agent
     deals : int
         From 1. Deal i follows from (`seed`, i) alone, whatever the number of deals.
-    seed : int
-        From 0 to ``2**64 - 1``.
+    seed, episode, max_cycles, max_rounds
+        See `Setting`.
     lineups : sequence of sequences of int, optional
-        Agents by their number in `agents`, `num_players` in each; default `line_ups`.
-    max_cycles : int
-        Decisions after which a round is truncated.
+        Agents by their number in `agents`, `num_players` in each; default `designs.line_ups`.
     on_record : callable, optional
         Called with the record of every game (docs/rules.md, section 8): line-up by line-up, deal
         by deal, rotation by rotation. Its ``players`` are the agents' names by seat, its ``seed``
         is `seed`.
     on_finished : callable, optional
         Called with the number of games that have just ended, for a progress bar.
-    chunk_games : int
+    chunk_deals : int
         Bounds the memory.
 
     Returns
@@ -171,165 +213,179 @@ def play(
     >>> games = play("pocket", 2, [load("greedy"), load("random")], deals=100, seed=0)
     >>> win_rate = games[0].win_rates(0).mean()
     """
-    made = Rules.of(rules)
-    seats = made.check_players(num_players)
+    setting = Setting(Rules.of(rules), num_players, seed, episode, max_cycles, max_rounds)
     if deals < 1:
         raise ArenaError(f"deals is {deals}; expected at least 1")
-    if not 0 <= seed <= MAX_SEED:
-        raise ArenaError(f"seed is {seed}; expected a number from 0 to {MAX_SEED}")
-    if max_cycles < 1:
-        raise ArenaError(f"max_cycles is {max_cycles}; expected at least 1")
     if not agents:
         raise ArenaError("no agents; expected at least one")
-    tables = line_ups(range(len(agents)), seats) if lineups is None else list(map(tuple, lineups))
-    for table in tables:
-        if len(table) != seats or not set(table) <= set(range(len(agents))):
-            raise ArenaError(
-                f"line-up {table} should hold {seats} numbers from 0 to {len(agents) - 1}"
-            )
+    if lineups is None:
+        lineups = line_ups(range(len(agents)), num_players)
+    tables = [check_line_up(table, num_players, len(agents)) for table in lineups]
     for agent in agents:
-        agent.check(made, seats)
-    chunk_deals = max(1, chunk_games // seats)
-    return [
-        _play_line_up(
-            _Table(made, seed, max_cycles, agents, table, on_record, on_finished),
-            deals,
-            chunk_deals,
+        agent.check(setting.rules, num_players)
+    played = []
+    for table in tables:
+        chunks = []
+        for first in range(0, deals, max(1, chunk_deals)):
+            count = min(max(1, chunk_deals), deals - first)
+            chunk = Chunk(setting, agents, table, first, count, on_record is not None, on_finished)
+            chunks.append(chunk.games())
+            if on_record is not None:
+                for record in chunk.records():
+                    on_record(record)
+        played.append(joined(chunks))
+    return played
+
+
+def check_line_up(table: Sequence[int], num_players: int, agents: int) -> tuple[int, ...]:
+    """`table` as a tuple; `ArenaError` unless it seats so many of the `agents`."""
+    if len(table) != num_players or not set(table) <= set(range(agents)):
+        raise ArenaError(
+            f"line-up {tuple(table)} should hold {num_players} numbers from 0 to {agents - 1}"
         )
-        for table in tables
-    ]
+    return tuple(table)
 
 
-def _play_line_up(table: _Table, deals: int, chunk_deals: int) -> Games:
-    chunks = [
-        table.play(first, min(chunk_deals, deals - first)) for first in range(0, deals, chunk_deals)
-    ]
-    winner, points, end, decisions = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
-    return Games(table.lineup, table.names, winner, points, end, decisions)
+def joined(chunks: Sequence[Games]) -> Games:
+    """Consecutive chunks of one line-up as one."""
+    fields = [np.concatenate([getattr(of, name) for of in chunks]) for name in COLUMNS]
+    return Games(chunks[0].lineup, chunks[0].names, *fields)
 
 
-@dataclass(eq=False)
-class _Table:
-    """One line-up and how it plays."""
-
-    rules: Rules
-    seed: int
-    max_cycles: int
-    agents: Sequence[Agent]
-    lineup: tuple[int, ...]
-    on_record: Callable[[dict[str, Any]], None] | None
-    on_finished: Callable[[int], None] | None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.agents[number].name for number in self.lineup)
-
-    def play(self, first: int, count: int) -> tuple[np.ndarray, ...]:
-        """Play deals `first` to ``first + count - 1``; winner, points, end, decisions."""
-        n = len(self.lineup)
-        dealt = new_rows(count)
-        reset_rows(self.rules.table, dealt, n, np.uint64(self.seed), np.uint64(first))
-        # Game g is rotation g % n of deal g // n; place p sits in seat (p + rotation) % n.
-        rows = as_rows(np.repeat(np.asarray(dealt), n))
-        rotation = np.arange(count * n) % n
-        place = (np.arange(n)[None, :] - rotation[:, None]) % n
-        seated = np.array(self.lineup)[place]
-        taken = self._run(rows, seated)
-        if taken is not None:
-            self._record(first, rows, seated, taken)
-        won = rows["end"] == End.OUT
-        seat = np.where(won, rows["winner"], 0).astype(np.int64)
-        winner = np.where(won, (seat - rotation) % n, -1).astype(np.int8)
-        points = np.where(won, rows["points"][np.arange(count * n), seat], 0).astype(np.int32)
-        columns = (winner, points, rows["end"], rows["decisions"])
-        return tuple(np.array(column).reshape(count, n) for column in columns)
-
-    def _run(self, rows: Any, seated: np.ndarray) -> np.ndarray | None:
-        """Play all rows to the end; the actions of each, if games are recorded."""
-        numbers = [_PYTHON if agent.policy is None else agent.policy for agent in self.agents]
-        policies = np.array(numbers, np.int64)[seated]
-        taken = None if self.on_record is None else np.zeros((len(rows), 256), np.int16)
-        running = np.arange(len(rows))
-        while True:
-            if taken is not None and rows["decisions"].max() == taken.shape[1]:
-                taken = np.concatenate([taken, np.zeros_like(taken)], axis=1)
-            advance(self.rules.table, rows, running, policies, self.max_cycles, taken)
-            before = len(running)
-            running = running[rows["end"][running] == End.RUNNING]
-            if self.on_finished is not None and len(running) < before:
-                self.on_finished(before - len(running))
-            if len(running) == 0:
-                return taken
-            self._ask(rows, running, seated, policies, taken)
-
-    def _ask(
-        self,
-        rows: Any,
-        running: np.ndarray,
-        seated: np.ndarray,
-        policies: np.ndarray,
-        taken: np.ndarray | None,
-    ) -> None:
-        """Let each agent that is not compiled decide once wherever it is to act."""
-        seat = rows["to_act"][running]
-        waiting = policies[running, seat] == _PYTHON
-        if taken is not None:
-            waiting &= rows["decisions"][running] < taken.shape[1]
-        running, seat = running[waiting], seat[waiting]
-        number = seated[running, seat]
-        for asked in np.unique(number):
-            index = running[number == asked]
-            agent = self.agents[asked]
-            actions = as_actions(agent, agent.act_rows(self.rules, rows, index.copy()), len(index))
-            wrong = first_illegal(self.rules.table, rows, index, actions)
-            if wrong >= 0:
-                raise illegal_action(agent, self.rules, rows, index[wrong], actions[wrong])
-            if taken is not None:
-                taken[index, rows["decisions"][index]] = actions
-            step_rows(self.rules.table, rows, index, actions, self.max_cycles)
-
-    def _record(self, first: int, rows: Any, seated: np.ndarray, taken: np.ndarray) -> None:
-        """Hand on the record of every row, made anew from its seed and its actions."""
-        assert self.on_record is not None
-        n = len(self.lineup)
-        for game, numbers in enumerate(seated):
-            deal_seed = row_seed(np.uint64(self.seed), np.uint64(first + game // n))
-            self.on_record(
-                from_actions(
-                    self.rules,
-                    n,
-                    int(deal_seed),
-                    taken[game, : rows["decisions"][game]].tolist(),
-                    [self.agents[number].name for number in numbers],
-                    self.seed,
-                    bool(rows["end"][game] == End.TRUNCATED),
-                )
-            )
-
-
-@kernel
-def advance(rules: Any, rows: Any, index: Any, policies: Any, max_cycles: Any, taken: Any) -> None:
-    """Let compiled policies act in ``rows[index]`` until another agent is to act or it is over.
+class Chunk:
+    """Some deals of one line-up, played when it is made.
 
     Parameters
     ----------
-    policies : int64 array, shape ``(n, num_players)``
-        `scripted.Policy` by row and seat, negative for an agent that is none.
-    taken : int16 array, shape ``(n, capacity)``, written, or None
-        ``taken[i, d]`` becomes decision d of row i. A row stops where there is no more room.
+    setting : Setting
+    agents : sequence of Agent
+    lineup : tuple of int
+    first, count : int
+        The deals `first` to ``first + count - 1``.
+    keep_actions : bool
+        Whether the actions are kept: `records`, behaviour and control variates are made of them.
+    on_finished : callable, optional
+        See `play`.
+
+    Attributes
+    ----------
+    seated : int64 array, shape ``(count * n, n)``
+        Which agent sits in which seat of each game; game g is rotation ``g % n`` of deal
+        ``g // n``.
+    actions : int16 array, shape ``(count * n, longest)``, or None
+        All decisions of each game, in order.
+    book : Book
     """
-    for j in range(index.shape[0]):
-        i = index[j]
-        row = rows[i]
-        while row.end == End.RUNNING:
-            policy = policies[i, row.to_act]
-            if policy < 0:
-                break
-            if taken is not None and row.decisions == taken.shape[1]:
-                break
-            action = act(rules[0], row, policy)
-            if taken is not None:
-                taken[i, row.decisions] = action
-            apply(rules[0], row, action, None, None)
-            if row.end == End.RUNNING and row.decisions >= max_cycles:
-                truncate(row)
+
+    def __init__(
+        self,
+        setting: Setting,
+        agents: Sequence[Agent],
+        lineup: tuple[int, ...],
+        first: int,
+        count: int,
+        keep_actions: bool = False,
+        on_finished: Callable[[int], None] | None = None,
+    ) -> None:
+        self.setting, self.agents, self.lineup = setting, agents, lineup
+        self.first, self.count = first, count
+        n = len(lineup)
+        self.rotation = np.arange(count * n) % n
+        self.seated = np.array(lineup)[(np.arange(n)[None, :] - self.rotation[:, None]) % n]
+        self.actions = np.zeros((count * n, 256), np.int16) if keep_actions else None
+        self.rows, self.book = self.deal()
+        self._play(on_finished or (lambda games: None))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents' names, place by place."""
+        return tuple(self.agents[number].name for number in self.lineup)
+
+    def deal(self) -> tuple[Any, Book]:
+        """The games as they were dealt, with an empty book."""
+        of = self.setting
+        key = hashlib.sha256("\n".join(self.names).encode()).digest()
+        return deal_games(
+            of.rules,
+            of.num_players,
+            of.seed,
+            self.first,
+            self.count,
+            int.from_bytes(key[:8], "little"),
+            (of.max_cycles, of.max_rounds if of.episode == "match" else 0),
+        )
+
+    def games(self) -> Games:
+        """What came of it."""
+        n = len(self.lineup)
+        book = self.book
+        winner = np.where(book.winner < 0, -1, (book.winner - self.rotation) % n).astype(np.int8)
+        seats = (np.arange(n)[None, :] + self.rotation[:, None]) % n
+        points = np.take_along_axis(book.points, seats, axis=1).astype(np.int32)
+        shape = (self.count, n)
+        return Games(
+            self.lineup,
+            self.names,
+            winner.reshape(shape),
+            points.reshape(*shape, n),
+            np.array(self.rows["end"]).reshape(shape),
+            book.decisions.astype(np.int32).reshape(shape),
+            book.rounds.astype(np.int32).reshape(shape),
+        )
+
+    def replay(self) -> Replay:
+        """What it takes to play the games again (`behavior`, `control`)."""
+        assert self.actions is not None, "made without keep_actions"
+        n = len(self.lineup)
+        places = (np.arange(n)[None, :] - self.rotation[:, None]) % n
+        rows, book = self.deal()
+        return Replay(self.setting.rules, rows, book, self.actions, self.book.decisions, places)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The record of every game, made anew from its seed and its actions."""
+        assert self.actions is not None, "made without keep_actions"
+        of = self.setting
+        result = []
+        for game, numbers in enumerate(self.seated):
+            actions = self.actions[game, : self.book.decisions[game]].tolist()
+            rounds = transcripts(of.rules, of.num_players, self.book, game, actions)
+            names = [self.agents[number].name for number in numbers]
+            match = of.episode == "match"
+            result.append(game_record(of.rules, names, of.seed, match, rounds))
+        return result
+
+    def _play(self, on_finished: Callable[[int], None]) -> None:
+        numbers = [_PYTHON if agent.policy is None else agent.policy for agent in self.agents]
+        policies = np.array(numbers, np.int64)[self.seated]
+        table, rows, book = self.setting.rules.table, self.rows, self.book
+        running = np.arange(len(rows))
+        while len(running):
+            if self.actions is not None and book.decisions.max() == self.actions.shape[1]:
+                more = np.zeros_like(self.actions)
+                self.actions = np.concatenate([self.actions, more], axis=1)
+            advance(table, rows, running, policies, *book, self.actions)
+            before = len(running)
+            running = running[book.over[running] == 0]
+            if len(running) < before:
+                on_finished(before - len(running))
+            self._ask(running, policies)
+        if self.actions is not None:
+            self.actions = self.actions[:, : book.decisions.max()].copy()
+
+    def _ask(self, running: np.ndarray, policies: np.ndarray) -> None:
+        """Let each agent that is not compiled decide once wherever it is to act."""
+        rules, rows, book = self.setting.rules, self.rows, self.book
+        seat = rows["to_act"][running]
+        waiting = policies[running, seat] == _PYTHON
+        if self.actions is not None:
+            waiting &= book.decisions[running] < self.actions.shape[1]
+        running, seat = running[waiting], seat[waiting]
+        number = self.seated[running, seat]
+        for asked in np.unique(number):
+            index = running[number == asked]
+            agent = self.agents[asked]
+            actions = as_actions(agent, agent.act_rows(rules, rows, index.copy()), len(index))
+            wrong = first_illegal(rules.table, rows, index, actions)
+            if wrong >= 0:
+                raise illegal_action(agent, rules, rows, index[wrong], actions[wrong])
+            step_games(rules.table, rows, index, actions, *book, self.actions)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .actions import catalogue
-from .kernel import kernel, unowned
+from .kernel import inlined, kernel, unowned
 from .observation import COMPACT_SCALE, layout, observation_size
 from .rules import NO_COLOR, Rules
 
@@ -114,7 +114,7 @@ def _tells_apart(tables, observation, color, other):
     return False
 
 
-@kernel
+@inlined
 def write_order(tables, observation, order):
     """Write the colour that stands in each place of the view: ``order`` int64, ``(colors,)``."""
     scale = np.float32(1.0 / COMPACT_SCALE if observation.itemsize == 1 else 1.0)
@@ -139,7 +139,7 @@ def write_order(tables, observation, order):
         order[place] &= 3
 
 
-@kernel
+@inlined
 def _digits(order):
     """An order read as the digits of a number, the last place first."""
     number = 0
@@ -148,7 +148,7 @@ def _digits(order):
     return number
 
 
-@kernel
+@inlined
 def write_view(tables, observation, mask, order, seen, allowed):
     """Write the view of one observation and its mask into ``seen`` and ``allowed``.
 

@@ -20,10 +20,13 @@ class Display(AbstractContextManager["Display"]):
     ----------
     every : float
         Seconds between lines where standard error is not a terminal.
+    last_line : bool
+        Whether a task that has ended gets a line there, however short it was.
     """
 
-    def __init__(self, every: float = 10.0) -> None:
+    def __init__(self, every: float = 10.0, last_line: bool = True) -> None:
         self.every = every
+        self._last_line = last_line
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -62,7 +65,7 @@ class Display(AbstractContextManager["Display"]):
         """So much is done; `figures` as in ``{"win_rate": 0.5}``."""
         if self._bar.disable:
             now = time.monotonic()
-            last = done >= self._total and not self._ended
+            last = self._last_line and done >= self._total and not self._ended
             if self._ended or (now - self._shown < self.every and not last):
                 return
             self._shown, self._ended = now, last

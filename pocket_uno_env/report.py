@@ -1,37 +1,45 @@
-"""What an evaluation found: as JSON, as a table, and as files that are whole or not there."""
+"""What an evaluation found, as JSON: the figures, and everything needed to repeat them."""
 
 from __future__ import annotations
 
-import os
 import platform
+import shlex
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from . import __version__
+from .adjustment import adjusted, adjusted_estimate, places_luck
+from .agents.protocol import Agent
 from .arena import Games
+from .behavior import profile
+from .ratings import openskill, ratings
 from .rules import Rules
 from .state import End
 from .statistics import CONFIDENCE, Estimate, mean_estimate, rate_estimate
+from .tables import table as table
+from .tournament import (
+    Plan,
+    Played,
+    fingerprint,
+    knows_the_pile,
+    plan_of,
+    repeatable,
+    run,
+)
+from .verdicts import MARGIN, POWER, verdict
+from .workers import Here
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-FORMAT = "uno-evaluation/1"
-
-
-class ReportError(ValueError):
-    """A file that cannot be written; the message says why."""
+FORMAT = "uno-evaluation/2"
 
 
 def evaluation(
     rules: Rules, num_players: int, deals: int, seed: int, max_cycles: int, games: Sequence[Games]
 ) -> dict[str, Any]:
-    """Everything about an evaluation, ready for ``json.dumps``; the same games, the same text.
+    """The figures of some line-ups, ready for ``json.dumps``; the same games, the same text.
 
     Returns
     -------
@@ -66,10 +74,11 @@ def line_up(games: Games) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``agents`` (names, place by place), ``rounds``, ``blocked``, ``truncated``,
-        ``decisions_per_round``, and ``figures``: for each agent ``agent``, ``against`` (the names
-        of the others), ``win_rate`` and ``points_per_round``, each with ``mean``, ``low``,
-        ``high`` (the interval, null where there is none). A round without a winner counts 1/n.
+        ``agents`` (names, place by place), ``deals``, ``rounds`` (games, be they rounds or
+        matches), ``blocked``, ``truncated``, ``unwon``, ``decisions_per_round``, and ``figures``:
+        for each agent ``agent``, ``against`` (the names of the others), ``win_rate`` and
+        ``points_per_round``, each with ``mean``, ``low``, ``high`` (the interval, null where there
+        is none). A game without a winner counts 1/n.
     """
     figures = []
     for agent in games.agents:
@@ -85,102 +94,186 @@ def line_up(games: Games) -> dict[str, Any]:
         )
     return {
         "agents": list(games.names),
+        "deals": games.deals,
         "rounds": games.end.size,
         "blocked": games.count(End.BLOCKED),
         "truncated": games.count(End.TRUNCATED),
+        "unwon": int((games.winner < 0).sum()),
         "decisions_per_round": float(games.decisions.mean()),
         "figures": figures,
     }
 
 
-def _plain(estimate: Estimate) -> dict[str, float | None]:
+def compare(
+    agents: Sequence[str], rules: str | Rules = "pocket", num_players: int = 2, **options: Any
+) -> dict[str, Any]:
+    """Play agents against each other in this process; the report.
+
+    Parameters
+    ----------
+    agents, rules, num_players, options
+        See `tournament.plan_of`.
+
+    Examples
+    --------
+    >>> found = compare(["greedy", "strong"], deals=500, seed=1, control=True)
+    >>> found["line_ups"][0]["figures"][0]["win_rate"]["mean"]
+    """
+    plan = plan_of(agents, rules, num_players, **{"behavior": True, **options})
+    loaded = plan.load_agents()
+    played = run(plan, Here(loaded))
+    return tournament_report(plan, loaded, played, options.get("design", "auto"))
+
+
+def tournament_report(
+    plan: Plan,
+    agents: Sequence[Agent],
+    played: Sequence[Played],
+    design: str = "auto",
+    margin: float = MARGIN,
+    rules_name: str | None = None,
+) -> dict[str, Any]:
+    """Everything about a tournament, ready for ``json.dumps``; the same games, the same text.
+
+    Parameters
+    ----------
+    rules_name : str, optional
+        The preset or file by which the rules were named, for the command.
+
+    Returns
+    -------
+    dict
+        What `evaluation` gives, and ``command`` (what repeats it), ``design``, ``episode``,
+        ``max_rounds``, ``chunk_deals``, ``agents`` (name, kind, fingerprint, whether it repeats
+        itself), ``comparisons``, ``margin``, ``power``; each figure's ``verdict``, and with
+        control variates its ``adjusted`` rate and points with the share of games they need;
+        ``ratings`` of three agents or more; ``behavior`` by agent; ``sprt``; ``convergence``.
+    """
+    games = [of.games for of in played]
+    deals = max(of.deals for of in games)
+    rules = plan.setting.rules
+    report = evaluation(rules, plan.num_players, deals, plan.seed, plan.max_cycles, games)
+    compared = sum(len(of.agents) > 1 for of in games)
+    control = plan.control and not any(map(knows_the_pile, agents))
+    for entry, of in zip(report["line_ups"], played, strict=True):
+        for figure, number in zip(entry["figures"], of.games.agents, strict=True):
+            figure.update(_judged(of, number, compared, margin, control))
+    report.update(
+        {
+            "command": command(plan, design, rules_name),
+            "design": design,
+            "episode": plan.episode,
+            "max_rounds": plan.max_rounds,
+            "chunk_deals": plan.chunk_deals,
+            "comparisons": compared,
+            "margin": margin,
+            "power": POWER,
+            "agents": [
+                {
+                    "name": agent.name,
+                    "kind": "compiled" if agent.policy is not None else type(agent).__name__,
+                    "fingerprint": fingerprint(agent),
+                    "repeatable": repeatable(agent),
+                }
+                for agent in agents
+            ],
+            "ratings": _ratings(games),
+            "behavior": _behavior(played),
+            "sprt": None if plan.sprt is None else _sequential(plan, games[0]),
+            "convergence": [_convergence(of) for of in games],
+        }
+    )
+    return report
+
+
+def command(plan: Plan, design: str, rules_name: str | None = None) -> str:
+    """The command line that repeats a tournament's result."""
+    parts = ["evaluate.py", "--agents", *plan.agents]
+    parts += ["--rules", rules_name or plan.rules["name"], "--num-players", str(plan.num_players)]
+    if design != "auto":
+        parts += ["--design", design]
+    parts += ["--deals", str(plan.deals), "--seed", str(plan.seed)]
+    if plan.episode != "round":
+        parts += ["--episode", plan.episode, "--max-rounds", str(plan.max_rounds)]
+    if plan.sprt is not None:
+        parts += ["--sprt", f"{plan.sprt.low:g},{plan.sprt.high:g}"]
+        parts += ["--error-rate", f"{plan.sprt.alpha:g}"]
+    parts += ["--max-cycles", str(plan.max_cycles), "--chunk-deals", str(plan.chunk_deals)]
+    return shlex.join(parts + ["--control"] * plan.control)
+
+
+def _judged(
+    played: Played, number: int, comparisons: int, margin: float, control: bool
+) -> dict[str, Any]:
+    """The verdict on an agent in a line-up, and its figures without the luck of the draws."""
+    games = played.games
+    blocks, even = games.win_rates(number), 1 / len(games.lineup)
+    found: dict[str, Any] = {}
+    bounded = True
+    if control and played.luck is not None and len(games.agents) > 1 and games.deals > 1:
+        variates = places_luck(played.luck, games.places(number))
+        found["adjusted"] = {}
+        for key, values in (("win_rate", blocks), ("points_per_round", games.mean_points(number))):
+            estimate, share = adjusted_estimate(values, variates)
+            plain = _plain(estimate)
+            if key == "win_rate":
+                plain = {name: min(max(value, 0.0), 1.0) for name, value in plain.items()}
+            found["adjusted"][key] = {**plain, "games_needed": share}
+        blocks, bounded = adjusted(blocks, variates), False
+    if len(games.agents) > 1:
+        made = verdict(blocks, even, comparisons, margin, bounded=bounded)
+        found["verdict"] = {"claim": made.claim, "more_deals": made.more_deals}
+    return found
+
+
+def _ratings(games: Sequence[Games]) -> dict[str, Any] | None:
+    """Of three agents or more; of two the win rate says it all."""
+    names = {of.name(number) for of in games for number in of.agents}
+    if len(names) < 3:
+        return None
+    found = ratings(games)
+    result: dict[str, Any] = {
+        "elo": {name: _plain(found[name]) for name in sorted(found, key=lambda n: -found[n].mean)}
+    }
+    if len(games[0].lineup) > 2:
+        result["openskill"] = {name: _plain(e) for name, e in openskill(games).items()}
+    return result
+
+
+def _behavior(played: Sequence[Played]) -> dict[str, Any] | None:
+    if any(of.behavior is None for of in played):
+        return None
+    counts: dict[str, Any] = {}
+    for of in played:
+        for place, name in enumerate(of.games.names):
+            assert of.behavior is not None
+            counts[name] = counts.get(name, 0) + of.behavior[place]
+    return {name: profile(count) for name, count in counts.items()}
+
+
+def _sequential(plan: Plan, games: Games) -> dict[str, Any]:
+    assert plan.sprt is not None
+    blocks = games.win_rates(plan.line_ups[0][0])
+    used, answer = plan.sprt.stop(blocks)
+    return {
+        "agent": games.names[0],
+        "low": plan.sprt.low,
+        "high": plan.sprt.high,
+        "alpha": plan.sprt.alpha,
+        "beta": plan.sprt.beta,
+        "deals": used,
+        "llr": float(plan.sprt.path(blocks)[-1]),
+        "bounds": list(plan.sprt.bounds),
+        "accepted": answer,
+    }
+
+
+def _convergence(games: Games) -> list[dict[str, float | None]]:
+    """The first agent's win rate with its interval after some numbers of deals."""
+    blocks = games.win_rates(games.lineup[0])
+    counts = np.unique(np.geomspace(min(10, len(blocks)), len(blocks), 40).astype(int))
+    return [{"deals": int(count), **_plain(rate_estimate(blocks[:count]))} for count in counts]
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
     return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
-
-
-def table(report: dict[str, Any]) -> Table:
-    """An `evaluation` as a table for the terminal, 80 columns wide or less.
-
-    Of one agent against others that are all alike, it shows the one; `evaluation` has both. Rounds
-    without a winner have a column where there are any.
-    """
-    from rich.table import Table
-
-    n = report["num_players"]
-    made = Table(
-        title=f"{_title(report['rules'])}, {n} players, {report['deals']:,} deals in all "
-        f"{n} seat rotations",
-        caption=f"Win rate with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. "
-        f"The deal is the sample; a round without a winner (unwon: blocked or truncated) counts "
-        f"1/{n}. Points: scored per round.",
-        caption_justify="left",
-        title_justify="left",
-    )
-    made.add_column("agent", overflow="fold")
-    made.add_column("against", overflow="fold")
-    unwon = any(of["blocked"] + of["truncated"] for of in report["line_ups"])
-    for heading in ("win rate", "interval", "points", "rounds", *["unwon"] * unwon):
-        made.add_column(heading, justify="right", no_wrap=True)
-    for of in report["line_ups"]:
-        alone = n > 2 and len(of["figures"]) == 2 and of["agents"].count(of["agents"][0]) == 1
-        for figure in of["figures"][:1] if alone else of["figures"]:
-            rate, points = figure["win_rate"], figure["points_per_round"]
-            made.add_row(
-                figure["agent"],
-                _count(figure["against"]),
-                f"{rate['mean']:.1%}",
-                f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
-                f"{points['mean']:.1f}",
-                f"{of['rounds']}",
-                *[f"{of['blocked'] + of['truncated']}"] * unwon,
-            )
-        made.add_section()
-    return made
-
-
-def _title(fields: dict[str, Any]) -> str:
-    """The rules in short: a preset, and the fields that differ from it."""
-    usual = Rules.preset(fields["name"]).to_dict()
-    changed = [f"{key}={value}" for key, value in fields.items() if value != usual[key]]
-    return str(fields["name"]) + (f" with {', '.join(changed)}" if changed else "")
-
-
-def _count(names: list[str]) -> str:
-    """Several names in short: ``"greedy, 2 random"``."""
-    return ", ".join(
-        f"{times} {name}" if times > 1 else name for name, times in Counter(names).items()
-    )
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[IO[str]]:
-    """A text file to write that appears under its name only when all is written.
-
-    Until then it is called ``path + ".part"``; after an exception, Ctrl-C included, it is gone and
-    what was under the name before is still there. A device such as ``/dev/stdout`` is written
-    directly.
-
-    Raises
-    ------
-    ReportError
-        At once, when the file cannot be written.
-    """
-    place = path.resolve()
-    special = place.exists() and not place.is_file() and not place.is_dir()
-    part = place if special else place.with_name(place.name + ".part")
-    if place.is_dir():
-        raise ReportError(f"cannot write {path}: it is a folder")
-    if not place.parent.is_dir():
-        raise ReportError(f"cannot write {path}: there is no folder {path.parent}")
-    try:
-        file = part.open("w", encoding="utf-8")
-    except OSError as error:
-        raise ReportError(f"cannot write {path}: {error.strerror}") from error
-    try:
-        with file:
-            yield file
-        if not special:
-            os.replace(part, place)
-    except BaseException:
-        if not special:
-            part.unlink(missing_ok=True)
-        raise

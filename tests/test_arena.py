@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load, names
-from pocket_uno_env.arena import ArenaError, line_ups, play
+from pocket_uno_env.arena import COLUMNS, ArenaError, play
+from pocket_uno_env.designs import line_ups
 from pocket_uno_env.record import replay
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.rules import Rules, RulesError
@@ -25,10 +26,9 @@ class Asked(Agent):
 
 
 def same(some, others):
-    fields = ("winner", "points", "end", "decisions")
     return all(
         one.lineup == other.lineup
-        and all(np.array_equal(getattr(one, f), getattr(other, f)) for f in fields)
+        and all(np.array_equal(getattr(one, f), getattr(other, f)) for f in COLUMNS)
         for one, other in zip(some, others, strict=True)
     )
 
@@ -37,34 +37,6 @@ def recorded(rules, seats, agents, deals, seed=5, **options):
     records = []
     games = play(rules, seats, agents, deals, seed, on_record=records.append, **options)
     return games, records
-
-
-@pytest.mark.parametrize(
-    ("numbers", "seats", "expected"),
-    [
-        ([0, 1], 2, [(0, 1)]),
-        ([0, 0], 2, [(0, 0)]),
-        ([0], 2, [(0, 0)]),
-        ([0], 3, [(0, 0, 0)]),
-        ([0, 1, 2], 2, [(0, 1), (0, 2), (1, 2)]),
-        ([0, 1, 2], 3, [(0, 1, 2)]),
-        ([0, 1, 1], 3, [(0, 1, 1)]),
-        ([0, 1], 4, [(0, 1, 1, 1), (1, 0, 0, 0)]),
-        ([0, 0], 3, [(0, 0, 0)]),
-    ],
-)
-def test_line_ups(numbers, seats, expected):
-    assert line_ups(numbers, seats) == expected
-
-
-def test_more_agents_than_seats_meet_in_ordered_pairs():
-    tables = line_ups(range(4), 3)
-    assert len(tables) == len(set(tables)) == 4 * 3
-    assert all(
-        one != other and table[1:] == (other, other)
-        for table in tables
-        for one, other in [table[:2]]
-    )
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5])
@@ -92,9 +64,9 @@ def test_each_deal_is_played_in_all_rotations(seats):
 @pytest.mark.parametrize("seats", [2, 3])
 def test_results_depend_on_neither_chunk_size_nor_number_of_deals(seats):
     agents = [load("greedy"), Asked("random")]
-    games, records = recorded("pocket", seats, agents, 11, chunk_games=2048)
-    for chunk_games in (1, 7, 13):
-        others, other_records = recorded("pocket", seats, agents, 11, chunk_games=chunk_games)
+    games, records = recorded("pocket", seats, agents, 11, chunk_deals=256)
+    for chunk_deals in (1, 3, 7):
+        others, other_records = recorded("pocket", seats, agents, 11, chunk_deals=chunk_deals)
         assert same(games, others)
         assert records == other_records
     fewer = play("pocket", seats, agents, 4, 5)
@@ -129,13 +101,83 @@ def test_an_agent_against_itself_wins_its_share_of_every_block(name, seats):
     (games,) = play("pocket", seats, [load(name)], 50, 0)
     assert games.lineup == (0,) * seats
     assert games.win_rates(0) == pytest.approx(1 / seats, abs=1e-15)
-    # Two that play alike but are two: the same games in each rotation, so each wins each once.
-    twins = [load(name) for _ in range(seats)]
-    (games,) = play("pocket", seats, twins, 50, 0)
+
+
+def twins(name, seats):
+    """Agents that play alike but are several, in all rotations."""
+    agents = [load(name) for _ in range(seats)]
+    for number, agent in enumerate(agents):
+        agent.name = f"{name} {number}"
+    return play("pocket", seats, agents, 50, 0)[0]
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_agents_without_randomness_play_the_same_game_in_every_rotation(seats):
+    games = twins("greedy", seats)
     for number in range(seats):
         assert games.win_rates(number) == pytest.approx(1 / seats, abs=1e-15)
         wins = (games.winner == number).sum(axis=1)
         assert (wins[games.end[:, 0] == End.OUT] == 1).all()
+
+
+def test_the_agents_randomness_is_independent_from_game_to_game():
+    games = twins("random-uno", 2)
+    assert len(set(games.decisions.ravel().tolist())) > 60
+    assert set(np.round(games.win_rates(0), 2)) == {0, 0.5, 1}
+    pairs = [load("random-uno"), load("greedy"), load("strong")]
+    tables = play("pocket", 2, pairs, 20, 0, lineups=[(0, 1), (0, 2), (1, 0)])
+    assert len({of.decisions.tobytes() for of in tables}) == 3
+
+
+def test_the_same_cards_are_dealt_to_every_line_up():
+    _, records = recorded("pocket", 2, [load(name) for name in ("greedy", "strong", "first")], 3)
+    deals = [[r["rounds"][0][f] for f in ("dealer", "hands", "opening", "pile")] for r in records]
+    assert deals[:6] == deals[6:12] == deals[12:]
+
+
+@pytest.mark.parametrize("agent", [load, Asked])
+@pytest.mark.parametrize("rules", ["pocket", "classic"])
+@pytest.mark.parametrize("seats", [2, 3])
+def test_matches_go_to_the_goal_on_the_same_cards(agent, rules, seats):
+    agents = [agent("greedy"), agent("strong")]
+    (games, *_), records = recorded(rules, seats, agents, 3, episode="match")
+    goal = Rules.preset(rules).match_goal
+    for place, record in enumerate(records[: 3 * seats]):
+        check_record(record)
+        replay(record)
+        assert record["match"]
+        deal, rotation = divmod(place, seats)
+        assert len(record["rounds"]) == games.rounds[deal, rotation] > 1
+        totals = np.sum([entry["result"]["points"] for entry in record["rounds"]], axis=0)
+        seat = (games.winner[deal, rotation] + rotation) % seats
+        assert totals.max() == totals[seat] >= goal > np.delete(totals, seat).max()
+        assert games.points[deal, rotation].tolist() == np.roll(totals, -rotation).tolist()
+        # Round by round the same cards as in the first rotation, as long as both go on.
+        for one, other in zip(record["rounds"], records[deal * seats]["rounds"], strict=False):
+            assert (one["dealer"], one["hands"]) == (other["dealer"], other["hands"])
+
+
+def test_a_match_of_too_many_rounds_has_no_winner():
+    agents = [load("greedy"), load("strong")]
+    (games,), records = recorded("pocket", 2, agents, 3, episode="match", max_rounds=2)
+    assert (games.rounds == 2).all()
+    assert (games.winner == -1).all()
+    assert games.win_rates(0).tolist() == [0.5] * 3
+    assert games.points.sum() > 0
+    for record in records:
+        check_record(record)
+
+
+def test_capped_rounds_of_a_match_are_recorded():
+    agents = [load("random"), load("greedy")]
+    (games,), records = recorded(
+        "pocket", 2, agents, 4, episode="match", max_cycles=20, max_rounds=6
+    )
+    ends = [entry["result"]["end"] for record in records for entry in record["rounds"]]
+    assert ends.count("truncated") and ends.count("out")
+    assert sum(len(record["rounds"]) for record in records) == games.rounds.sum()
+    for record in records:
+        check_record(record)
 
 
 @pytest.mark.parametrize("rules", ["pocket", "classic"])
@@ -202,7 +244,7 @@ def test_progress_counts_every_round_once():
         7,
         0,
         on_finished=finished.append,
-        chunk_games=6,
+        chunk_deals=2,
     )
     assert sum(finished) == 2 * 7 * 3
     assert min(finished) > 0
@@ -239,6 +281,8 @@ def test_an_illegal_action_stops_everything_with_its_name():
         (ArenaError, {"seed": -1}),
         (ArenaError, {"seed": 2**64}),
         (ArenaError, {"max_cycles": 0}),
+        (ArenaError, {"max_rounds": 0}),
+        (ArenaError, {"episode": "day"}),
         (ArenaError, {"agents": []}),
         (ArenaError, {"lineups": [(0, 2)]}),
         (ArenaError, {"lineups": [(0,)]}),

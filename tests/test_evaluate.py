@@ -1,11 +1,15 @@
 """evaluate.py from the command line, and what it prints and writes."""
 
+import csv
 import importlib.util
 import json
 import os
 import pty
+import re
 import select
+import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -15,8 +19,8 @@ import pytest
 
 from pocket_uno_env.agents import load
 from pocket_uno_env.arena import play
+from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.referee import check_record
-from pocket_uno_env.report import ReportError, whole_file
 from pocket_uno_env.statistics import mean_estimate, rate_estimate
 
 pytest.importorskip("tyro")
@@ -44,7 +48,9 @@ def run(monkeypatch, capsys):
         except SystemExit as stop:
             code = stop.code
         out, err = capsys.readouterr()
-        return code, out, err
+        # A slow machine gets a line of progress now and then.
+        kept = [line for line in err.splitlines(True) if not re.search(r"\d s left$|^Comp", line)]
+        return code, out, "".join(kept)
 
     return call
 
@@ -63,7 +69,7 @@ def test_everything_is_written_and_printed(run, tmp_path):
         check_record(record)
 
     report = json.loads(result.read_text())
-    assert report["format"] == "uno-evaluation/1"
+    assert report["format"] == "uno-evaluation/2"
     assert report["rules"]["name"] == "pocket"
     assert [report[key] for key in ("num_players", "deals", "rotations", "seed")] == [3, 5, 3, 9]
     assert report["versions"].keys() >= {"pocket_uno_env", "python", "numpy", "numba"}
@@ -141,11 +147,23 @@ def test_long_names_and_numbers_fit_80_columns(run, tmp_path, monkeypatch):
         (["--agents", "greedy", "--seed", -1], "seed is -1"),
         (["--agents", "greedy", "--max-cycles", 0], "max_cycles is 0"),
         (["--agents", "greedy", "--rules", "uno"], "unknown rules 'uno'"),
+        (["--agents", "greedy", "--episode", "day"], "episode is 'day'"),
+        (["--agents", "greedy", "--design", "swiss"], "design is 'swiss'"),
+        (["--agents", "greedy", "random", "--sprt", "0.5"], "expected two win rates"),
+        (["--agents", "greedy", "random", "first", "--sprt", "0.5,0.6"], "compares two agents"),
+        (["--agents", "greedy", "--chunk-deals", 0], "chunk_deals is 0"),
+        (["--agents", "greedy", "--processes", -1], "processes is -1"),
+        (["--agents", "rlcard-rule", "greedy"], "plays the classic game"),
+        (["--resume", "nowhere"], "is no tournament"),
+        (["--resume", "nowhere", "--agents", "greedy"], "from the run"),
+        (["ladder"], "name whom to rate"),
+        (["ladder", "gredy"], "did you mean 'greedy'"),
+        (["ladder", "greedy", "--num-players", 5], "there is no ladder of rules 'pocket' for 5"),
         (["--agents", "runs/nowhere"], "no such file or folder"),
         (["--agents", "greedy", "--json", "nowhere/x.json"], "there is no folder nowhere"),
         (["--agents", "greedy", "--records", "nowhere/x"], "there is no folder nowhere"),
         (["--agents", "greedy", "--json", "."], "it is a folder"),
-        (["--agents", "greedy", "--json", "x", "--records", "./x"], "both name x"),
+        (["--agents", "greedy", "--json", "x", "--records", "./x"], "two options name the file x"),
     ],
 )
 def test_bad_input_is_one_clear_line(run, arguments, message, tmp_path, monkeypatch):
@@ -168,7 +186,20 @@ def test_a_wrong_command_line_is_refused(run, arguments):
 def test_help_documents_every_option(run):
     code, out, _ = run("--help")
     assert code == 0
-    for option in ("agents", "rules", "num-players", "deals", "seed", "json", "records"):
+    for option in (
+        *(
+            "agents",
+            "rules",
+            "num-players",
+            "design",
+            "deals",
+            "seed",
+            "episode",
+            "sprt",
+            "control",
+        ),
+        *("behavior", "processes", "ray", "out", "resume", "json", "csv", "html", "records"),
+    ):
         assert f"--{option}" in out
     assert "greedy" in out
 
@@ -177,11 +208,11 @@ def test_a_failure_leaves_the_old_files(run, tmp_path, monkeypatch):
     result = tmp_path / "result.json"
     result.write_text("old")
 
-    def interrupted(*arguments, **options):
-        options["on_record"]({"half": "written"})
+    def interrupted(plan, workers, journal, on_progress, on_records):
+        on_records(["half written"])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program(), "play", interrupted)
+    monkeypatch.setattr(program(), "run", interrupted)
     code, out, err = run(
         *("--agents", "greedy", "--json", result, "--records", tmp_path / "games.jsonl")
     )
@@ -189,6 +220,133 @@ def test_a_failure_leaves_the_old_files(run, tmp_path, monkeypatch):
     assert "interrupted" in err
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     assert result.read_text() == "old"
+
+
+def test_a_folder_gets_everything(run, tmp_path):
+    out, records = tmp_path / "run", tmp_path / "games.jsonl"
+    code, shown, err = run(
+        *("--agents", "greedy", "random", "noisy:0.2", "--deals", 40, "--control", "--behavior"),
+        *("--out", out, "--records", records),
+    )
+    assert (code, err) == (0, "")
+    assert f"open {out / 'report.html'}" in shown
+    assert max(map(len, shown.splitlines())) <= max(80, len(str(out)) * 2 + 40)
+    for title in ("Ratings", "Behaviour", "Without the luck", "undecided, needs about"):
+        assert title in shown
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    names = ("payoff", "ratings", "behavior", "convergence")
+    assert files == {
+        *("plan.json", "chunks.sqlite", "report.json", "report.html"),
+        *("results.csv", "behavior.csv"),
+        *(f"plots/{name}.{ending}" for name in names for ending in ("png", "svg")),
+    }
+    assert len(records.read_text().splitlines()) == 3 * 40 * 2
+    page = (out / "report.html").read_text()
+    assert page.count("<svg") == 4
+    assert "noisy:0.2" in page
+    # Nothing is loaded from anywhere.
+    assert not re.search(r"""(src|href)\s*=\s*["'](?!#|data:)|@import|url\((?!#)""", page)
+    report = json.loads((out / "report.json").read_text())
+    assert report["comparisons"] == 3
+    assert report["command"].startswith("evaluate.py --agents greedy random noisy:0.2 --rules")
+    assert {agent["name"]: agent["kind"] for agent in report["agents"]} == {
+        "greedy": "compiled",
+        "random": "compiled",
+        "noisy:0.2": "NoisyAgent",
+    }
+    assert report["behavior"]["random"]["uno_missed"] > report["behavior"]["greedy"]["uno_missed"]
+    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
+    assert [row["agent"] for row in rows][:2] == ["greedy", "random"]
+    assert (
+        float(rows[0]["win_rate_mean"]) == report["line_ups"][0]["figures"][0]["win_rate"]["mean"]
+    )
+    # The command in the report repeats its figures.
+    code, _, _ = run(*shlex.split(report["command"])[1:], "--json", tmp_path / "again.json")
+    again = json.loads((tmp_path / "again.json").read_text())
+    assert again == report
+
+
+def test_killed_and_resumed_it_ends_with_the_same_table(run, tmp_path):
+    arguments = ["--agents", "noisy:0.3", "noisy:0.6", "--deals", "1200", "--chunk-deals", "40"]
+    child = spawn(*arguments, "--out", tmp_path / "run", stdout=subprocess.DEVNULL)
+    base = tmp_path / "run" / "chunks.sqlite"
+    deadline = time.monotonic() + 120
+    while not (base.exists() and base.stat().st_size > 20_000) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    killed = child.poll() is None
+    child.kill()
+    child.wait()
+    assert not (tmp_path / "run" / "report.json").exists() or not killed
+    code, resumed, _ = run("--resume", tmp_path / "run")
+    assert code == 0
+    code, whole, _ = run(*arguments)
+    assert resumed.startswith(whole)
+    if killed:
+        connection = sqlite3.connect(base)
+        assert connection.execute("select count(*) from chunk").fetchone() == (30,)
+    code, longer, _ = run("--resume", tmp_path / "run", "--deals", 1300)
+    assert "1,300 deals" in longer
+
+
+def test_an_interrupted_folder_says_how_to_go_on(run, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program(), "run", interrupted)
+    code, _, err = run("--agents", "greedy", "random", "--out", tmp_path / "run")
+    assert code == 130
+    assert f"--resume {tmp_path / 'run'} goes on" in err
+
+
+def test_a_sequential_test_stops_early_and_says_what_it_found(run):
+    code, out, _ = run("--agents", "strong", "first", "--sprt", "0.5,0.6", "--deals", 100_000)
+    assert code == 0
+    assert re.search(r"at least 60\.0% accepted after [\d,]+ deals", " ".join(out.split()))
+    code, out, _ = run("--agents", "greedy", "challenger", "--sprt", "0.5,0.51", "--deals", 30)
+    assert "not decided after 30 deals" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_matches_and_mixed_tables(run, tmp_path, seats):
+    code, out, _ = run(
+        *("--agents", "greedy", "strong", "first", "--num-players", seats, "--design", "mixed"),
+        *("--episode", "match", "--deals", 3, "--json", tmp_path / "x.json"),
+    )
+    assert code == 0
+    assert "matches" in out
+    report = json.loads((tmp_path / "x.json").read_text())
+    assert ("openskill" in report["ratings"]) == (seats == 4)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_page_and_figures_alone(run, tmp_path):
+    files = ["--csv", tmp_path / "x.csv", "--html", tmp_path / "x.html"]
+    code, _, _ = run("--agents", "greedy", "random", "--deals", 5, *files)
+    assert code == 0
+    assert "<svg" in (tmp_path / "x.html").read_text()
+    assert len((tmp_path / "x.csv").read_text().splitlines()) == 3
+
+
+def test_the_ladder_places_an_agent_of_ones_own(run, tmp_path, monkeypatch):
+    (tmp_path / "my_agents.py").write_text(
+        "from pocket_uno_env.agents import ObservationAgent\n\n"
+        "class Last(ObservationAgent):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('last', lambda seen, masks: masks.shape[1] - 1"
+        " - masks[:, ::-1].argmax(axis=1))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    code, out, err = run(
+        *("ladder", "my_agents:Last", "greedy", "--deals", 60, "--json", tmp_path / "x.json")
+    )
+    assert (code, err) == (0, "")
+    found = json.loads((tmp_path / "x.json").read_text())
+    assert f"version {found['version']}" in out
+    ratings = {name: of["rating"] for name, of in found["agents"].items()}
+    assert ratings["my_agents:Last"]["high"] < ratings["greedy"]["low"]
+    assert ratings["greedy"]["low"] < found["rungs"]["greedy"]["mean"] < ratings["greedy"]["high"]
+    assert found["agents"]["my_agents:Last"]["win_rates"].keys() == found["rungs"].keys()
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_whole_files_appear_when_they_are_whole(tmp_path):
@@ -202,7 +360,7 @@ def test_whole_files_appear_when_they_are_whole(tmp_path):
     with whole_file(Path(os.devnull)) as file:
         file.write("text")
     assert not Path(os.devnull).is_file()
-    with pytest.raises(ReportError, match="cannot write"), whole_file(path / "below"):
+    with pytest.raises(FileError, match="cannot write"), whole_file(path / "below"):
         pass
 
 

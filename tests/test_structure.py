@@ -23,6 +23,12 @@ ROOMS = [
     "batch", "sight", "story", "record", "picture", "window", "render", "set_up", "aec_env",
     "pocket_uno_v0",
 ]  # fmt: skip
+# The rooms of evaluation stand on those, and on the agents.
+EVALUATION = [
+    "matchplay", "behavior", "control", "designs", "arena", "statistics", "sprt", "verdicts",
+    "adjustment", "ratings", "files", "progress", "tournament", "journal", "workers",
+    "ray_workers", "tables", "report", "plots", "page", "ladder",
+]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("picture")]
 HEAVY = {"gymnasium", "pettingzoo", "torch", "stable_baselines3", "sb3_contrib", "scipy", "rich"}
 
@@ -45,6 +51,16 @@ def test_rooms_import_only_what_stands_below(module: str) -> None:
     rooms, _ = imports(module)
     below = set(ROOMS[: ROOMS.index(module)])
     assert rooms <= below, f"{module} imports {rooms - below}"
+
+
+@pytest.mark.parametrize("module", EVALUATION)
+def test_rooms_of_evaluation_import_only_what_stands_below(module: str) -> None:
+    rooms, foreign = imports(module)
+    below = {*ROOMS, *EVALUATION[: EVALUATION.index(module)]}
+    known = {room for room in rooms if room.split(".")[0] != "agents"} - {"__version__"}
+    assert known <= below, f"{module} imports {known - below}"
+    allowed = {"numpy", "rich", "tyro"} if module in ("progress", "ladder") else {"numpy"}
+    assert foreign - set(sys.stdlib_module_names) <= allowed
 
 
 @pytest.mark.parametrize("module", CORE)

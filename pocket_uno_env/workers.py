@@ -1,0 +1,163 @@
+"""Who plays the tasks of a tournament: this process, or several.
+
+Compiled agents are so fast that a small tournament is over before another process has started;
+agents that think use all processors.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from .agents.protocol import Agent
+from .tournament import Plan, Played, Task, Workers, play_task, thinks
+
+PATIENCE = 4.0
+"""Seconds of work after which it may be shared among processes."""
+WORTHWHILE = 12.0
+"""Seconds that must be left then."""
+RESTARTS = 5
+"""How often processes that died are replaced without a result in between."""
+
+Results = Generator[tuple[Task, Played], None, None]
+
+
+class WorkersError(RuntimeError):
+    """Workers that die again and again; the message says what was tried."""
+
+
+class Here:
+    """The process itself."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self.agents = agents
+
+    def play(self, plan: Plan, tasks: Sequence[Task]) -> Results:
+        """See `tournament.Workers`."""
+        for task in tasks:
+            yield task, play_task(plan, self.agents, task)
+
+
+class Processes:
+    """So many processes, each with agents of its own. If one dies, its tasks are played again."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def play(self, plan: Plan, tasks: Sequence[Task]) -> Results:
+        """See `tournament.Workers`."""
+        left = deque(tasks)
+        deaths = 0
+        while left:
+            asked: dict[Future[Played], Task] = {}
+            pool = self._pool(plan)
+            try:
+                while left or asked:
+                    while left and len(asked) < 3 * self.count:
+                        task = left.popleft()
+                        asked[pool.submit(_play, task)] = task
+                    for future in wait(asked, return_when=FIRST_COMPLETED).done:
+                        played = future.result()
+                        deaths = 0
+                        yield asked.pop(future), played
+            except BrokenProcessPool as error:
+                deaths += 1
+                if deaths > RESTARTS:
+                    raise WorkersError(
+                        f"worker processes died {deaths} times in a row without a result; the "
+                        "memory may be too small, try fewer --processes"
+                    ) from error
+                left.extendleft(reversed(asked.values()))
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in list((getattr(pool, "_processes", None) or {}).values()):
+                    process.terminate()
+
+    def _pool(self, plan: Plan) -> ProcessPoolExecutor:
+        # "spawn": a copy of a process with running threads, as Numba's and BLAS's, may hang.
+        return ProcessPoolExecutor(
+            self.count, multiprocessing.get_context("spawn"), _begin, (plan,)
+        )
+
+
+class Automatic:
+    """The process itself, and all processors when that pays."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self.agents = agents
+        self.count = available_processors()
+
+    def play(self, plan: Plan, tasks: Sequence[Task]) -> Results:
+        """See `tournament.Workers`."""
+        rest = list(tasks)
+        if self.count == 1 or len(rest) == 1 or not any(map(thinks, self.agents)):
+            began = time.monotonic()
+            for done, (task, played) in enumerate(Here(self.agents).play(plan, tasks), start=1):
+                yield task, played
+                rest = rest[1:]
+                spent = time.monotonic() - began
+                pays = spent > PATIENCE and spent / done * len(rest) > WORTHWHILE
+                if self.count > 1 and len(rest) > 1 and pays:
+                    break
+        if rest:
+            yield from Processes(min(self.count, len(rest))).play(plan, rest)
+
+
+def make_workers(agents: Sequence[Agent], processes: int = 0, ray: str | None = None) -> Workers:
+    """The workers that were asked for.
+
+    Parameters
+    ----------
+    processes : int
+        0 for as many as pay, 1 for this process.
+    ray : str, optional
+        The address of a Ray cluster, or ``"local"``.
+
+    Raises
+    ------
+    WorkersError
+    """
+    if ray is not None:
+        from .ray_workers import RayWorkers
+
+        return RayWorkers(ray)
+    if processes < 0:
+        raise WorkersError(f"processes is {processes}; expected 0 or more")
+    if processes == 1:
+        return Here(agents)
+    return Processes(processes) if processes else Automatic(agents)
+
+
+def available_processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_STATE: list[tuple[Plan, list[Agent]]] = []
+"""In a worker process: what it plays."""
+
+
+def _begin(plan: Plan) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _STATE[:] = [(plan, plan.load_agents())]
+
+
+def _play(task: Task) -> Played:
+    plan, agents = _STATE[0]
+    return play_task(plan, agents, task)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,315 @@
+"""Tournaments in chunks: split, stopped, killed and resumed, always the same table."""
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pocket_uno_env import workers
+from pocket_uno_env.agents import AgentError, ObservationAgent, load
+from pocket_uno_env.arena import COLUMNS, ArenaError, play
+from pocket_uno_env.designs import line_ups
+from pocket_uno_env.journal import CHUNKS, PLAN, DiskJournal, JournalError, read_plan
+from pocket_uno_env.rules import Rules
+from pocket_uno_env.sprt import Sprt
+from pocket_uno_env.tournament import Plan, by_line_up, fingerprint, play_task, run
+from pocket_uno_env.workers import Automatic, Here, Processes, WorkersError
+
+
+def make(agents=("greedy", "random-uno", "noisy:0.2"), seats=2, deals=30, chunk=7, **fields):
+    numbers = range(len(agents))
+    plan = Plan(
+        Rules.preset("pocket").to_dict(),
+        seats,
+        tuple(agents),
+        tuple(line_ups(numbers, seats)),
+        deals,
+        5,
+        "round",
+        20_000,
+        100,
+        chunk,
+    )
+    return replace(plan, **fields)
+
+
+def same(some, others):
+    """Whether two tables, each with its records, are one."""
+    (some, records), (others, other_records) = some, others
+    assert records == other_records
+    for one, other in zip(some, others, strict=True):
+        assert one.games.lineup == other.games.lineup
+        assert one.games.names == other.games.names
+        for name in COLUMNS:
+            a, b = getattr(one.games, name), getattr(other.games, name)
+            assert a.dtype == b.dtype
+            assert np.array_equal(a, b)
+        for name in ("behavior", "luck"):
+            a, b = getattr(one, name), getattr(other, name)
+            assert (a is None) == (b is None)
+            assert a is None or np.array_equal(a, b)
+    return True
+
+
+def table(plan, workers, journal=None, **options):
+    records = []
+    keep = records.extend if plan.records else None
+    return run(plan, workers, journal, on_records=keep, **options), records
+
+
+def here(plan):
+    return table(plan, Here(plan.load_agents()))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """The table, uninterrupted, with everything kept."""
+    return here(make(records=True, control=True))
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Breaking:
+    """Workers that stop after some tasks, which they play in an odd order."""
+
+    def __init__(self, agents, after):
+        self.agents, self.after = agents, after
+
+    def play(self, plan, tasks):
+        for number, task in enumerate(sorted(tasks, key=lambda task: (task[1] * 7919) % 31)):
+            if number == self.after:
+                raise Interrupted
+            yield task, play_task(plan, self.agents, task)
+
+
+def test_it_plays_what_the_arena_plays(whole):
+    plan = make()
+    games = play("pocket", 2, plan.load_agents(), 30, 5)
+    for one, other in zip(whole[0], games, strict=True):
+        assert all(np.array_equal(getattr(one.games, f), getattr(other, f)) for f in COLUMNS)
+
+
+@pytest.mark.parametrize("chunk", [1, 30, 256])
+def test_the_size_of_chunks_does_not_matter(whole, chunk):
+    parts, records = here(make(chunk=chunk, records=True, control=True))
+    assert sorted(records) == sorted(whole[1])
+    for one, other in zip(whole[0], parts, strict=True):
+        assert np.array_equal(one.games.winner, other.games.winner)
+        assert np.array_equal(one.behavior, other.behavior)
+        assert np.allclose(one.luck, other.luck)
+
+
+def test_interrupted_and_resumed_again_and_again(whole, tmp_path):
+    plan = make(records=True, control=True)
+    folder = tmp_path / "run"
+    agents = plan.load_agents()
+    breaks = 0
+    first = plan
+    while True:
+        try:
+            with DiskJournal(folder, first) as journal:
+                assert journal.plan == plan
+                results = table(journal.plan, Breaking(agents, 4), journal)
+            break
+        except Interrupted:
+            breaks += 1
+            first = None
+    assert breaks == 3
+    assert same(results, whole)
+    with DiskJournal(folder) as journal:
+        assert same(table(journal.plan, Breaking(agents, 0), journal), whole)
+    assert json.loads((folder / PLAN).read_text())["plan"]["agents"] == list(plan.agents)
+
+
+def test_progress_goes_on_where_it_was(tmp_path):
+    plan = make()
+    seen = []
+    with pytest.raises(Interrupted), DiskJournal(tmp_path / "run", plan) as journal:
+        run(plan, Breaking(plan.load_agents(), 2), journal)
+    with DiskJournal(tmp_path / "run") as journal:
+        run(plan, Here(plan.load_agents()), journal, lambda games, _: seen.append(games))
+    assert seen[0] > 0
+    assert seen[-1] == plan.games == 3 * 30 * 2
+    assert seen == sorted(seen)
+
+
+@pytest.mark.slow
+def test_processes_play_the_same_and_may_be_killed(whole):
+    plan = make(records=True, control=True)
+    results = Processes(2).play(plan, plan.tasks())
+    done = {}
+    for task, played in results:
+        done[task] = played
+        if len(done) == 3:
+            for process in workers.multiprocessing.active_children():
+                os.kill(process.pid, signal.SIGKILL)
+    records = [record for task in plan.tasks() for record in done[task].records]
+    assert same((by_line_up(plan, done), records), whole)
+    deadline = time.monotonic() + 10
+    while workers.multiprocessing.active_children() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not workers.multiprocessing.active_children()
+
+
+def test_processes_that_always_die_are_given_up(monkeypatch):
+    monkeypatch.setattr(workers, "RESTARTS", 0)
+    monkeypatch.setattr(workers, "_begin", os._exit)
+    plan = make()
+    with pytest.raises(WorkersError, match="died 1 times"):
+        list(Processes(1).play(plan, plan.tasks()))
+
+
+def test_long_work_is_shared_when_that_pays(whole, monkeypatch):
+    shared = []
+
+    class Others:
+        def __init__(self, count):
+            assert count == 2
+
+        def play(self, plan, tasks):
+            shared.extend(tasks)
+            yield from Here(agents).play(plan, tasks)
+
+    monkeypatch.setattr(workers, "Processes", Others)
+    monkeypatch.setattr(workers, "available_processors", lambda: 2)
+    plan = make(records=True, control=True)
+    agents = plan.load_agents()
+    assert same(table(plan, Automatic(agents)), whole)
+    assert not shared
+    monkeypatch.setattr(workers, "PATIENCE", 0)
+    monkeypatch.setattr(workers, "WORTHWHILE", 0)
+    assert same(table(plan, Automatic(agents)), whole)
+    assert len(shared) == len(plan.tasks()) - 1
+    shared.clear()
+    agents[0].budget = 3
+    run(plan, Automatic(agents))
+    assert len(shared) == len(plan.tasks())
+
+
+def test_a_sequential_test_ends_at_the_same_deal_however_it_is_played(tmp_path):
+    plan = make(("strong", "first"), deals=4000, chunk=32, sprt=Sprt(0.5, 0.6), records=True)
+    agents = plan.load_agents()
+    found = table(plan, Here(agents))
+    games = found[0][0].games
+    used = games.deals
+    assert 3 < used < 1000
+    assert Sprt(0.5, 0.6).stop(games.win_rates(0)) == (used, "high")
+    assert len(found[1]) == 2 * used
+
+    class Backwards:
+        def play(self, plan, tasks):
+            some = tasks[: -(-used // 32) + 3]
+            for task in reversed(some):
+                yield task, play_task(plan, agents, task)
+
+    with DiskJournal(tmp_path / "run", plan) as journal:
+        assert same(table(plan, Backwards(), journal), found)
+    with DiskJournal(tmp_path / "run") as journal:
+        assert same(table(plan, Breaking(agents, 0), journal), found)
+
+
+def test_a_sequential_test_wants_two_agents():
+    with pytest.raises(ArenaError, match="compares two agents"):
+        make(sprt=Sprt(0.5, 0.6))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"deals": 0}, "deals is 0"),
+        ({"chunk_deals": 0}, "chunk_deals is 0"),
+        ({"agents": ()}, "no"),
+    ],
+)
+def test_plans_are_checked(fields, message):
+    with pytest.raises(ArenaError, match=message):
+        replace(make(), **fields)
+
+
+def test_folders_that_cannot_be_used_are_refused(tmp_path):
+    plan = make()
+    with pytest.raises(JournalError, match=r"is no tournament: plan\.json is missing"):
+        DiskJournal(tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(JournalError, match="is not empty; choose another"):
+        DiskJournal(tmp_path, plan)
+    with pytest.raises(JournalError, match="cannot make the folder"):
+        DiskJournal(tmp_path / "file", plan)
+    DiskJournal(tmp_path / "run", plan).__exit__(None, None, None)
+    with pytest.raises(JournalError, match="go on with it by --resume"):
+        DiskJournal(tmp_path / "run", plan)
+    with DiskJournal(tmp_path / "run"), pytest.raises(JournalError, match="another process"):
+        DiskJournal(tmp_path / "run")
+    (tmp_path / "run" / PLAN).write_text("{}")
+    with pytest.raises(JournalError, match="format"):
+        read_plan(tmp_path / "run")
+    (tmp_path / "run" / PLAN).write_text("{")
+    with pytest.raises(JournalError, match="is not JSON"):
+        read_plan(tmp_path / "run")
+
+
+def test_a_run_may_be_extended(whole, tmp_path):
+    plan = make(deals=17, records=True, control=True)
+    with DiskJournal(tmp_path / "run", plan) as journal:
+        run(plan, Here(plan.load_agents()), journal)
+        with pytest.raises(JournalError, match="planned for 17 deals"):
+            journal.extend(16)
+    with DiskJournal(tmp_path / "run") as journal:
+        journal.extend(30)
+        assert len(journal.done()) == 3 * 2
+        assert same(table(journal.plan, Here(plan.load_agents()), journal), whole)
+    assert read_plan(tmp_path / "run")[0] == make(records=True, control=True)
+
+
+def test_results_of_another_plan_are_refused(tmp_path):
+    plan = make()
+    with DiskJournal(tmp_path / "run", plan) as journal:
+        run(plan, Here(plan.load_agents()), journal)
+    base = sqlite3.connect(tmp_path / "run" / CHUNKS)
+    base.execute("update chunk set count = 3 where first = 0")
+    base.commit()
+    base.close()
+    with DiskJournal(tmp_path / "run") as journal, pytest.raises(JournalError, match="belong"):
+        journal.done()
+
+
+def test_an_agent_that_has_changed_is_refused():
+    agents = [load(name) for name in ("greedy", "noisy:0.2")]
+    plan = replace(make(("greedy", "noisy:0.2")), fingerprints=tuple(map(fingerprint, agents)))
+    plan.load_agents()
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    with pytest.raises(AgentError, match="not what it was"):
+        replace(plan, fingerprints=(plan.fingerprints[0], "0" * 16)).load_agents()
+
+
+def test_fingerprints_cover_weights_and_code():
+    def one(observations, masks):
+        return masks.argmax(axis=1)
+
+    class Weighted(ObservationAgent):
+        def __init__(self, weights):
+            super().__init__("weighted", one)
+            self.layers = [{"weights": weights}]
+
+    prints = {
+        fingerprint(agent)
+        for agent in (
+            load("greedy"),
+            load("strong"),
+            load("noisy:0.2"),
+            load("noisy:0.3"),
+            load("noisy:0.3,strong"),
+            Weighted(np.zeros(3)),
+            Weighted(np.zeros(3, np.float32)),
+            Weighted(np.ones(3)),
+        )
+    }
+    assert len(prints) == 8
+    assert fingerprint(Weighted(np.ones(3))) == fingerprint(Weighted(np.ones(3)))
