@@ -187,9 +187,9 @@ def play_positions(
             seats = players[bounded(state[0], players.shape[0])]
             new_game(row, seats, mix(~state[0]))
             deal_round(rules[0], row, NO_SEAT, None, None)
-            for seat in range(seats):
+            for place in range(seats):
                 state[0] = next_state(state[0])
-                seated[g, seat] = policies[bounded(state[0], policies.shape[0])]
+                seated[g, place] = policies[bounded(state[0], policies.shape[0])]
         state[0] = next_state(state[0])
         asked = row.phase != Phase.UNO and row.phase != Phase.CATCH
         if asked and bounded(state[0], 4) == 0:

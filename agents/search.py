@@ -124,7 +124,7 @@ class SearchAgent(Agent):
         """See `Agent.act_rows`."""
         method, bench = self._prepare(rules)
         references = self._policy.act_rows(rules, rows, index)
-        priors = np.zeros((len(index), len(catalogue(rules))), np.float32)
+        priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
         if isinstance(self._policy, HasChances) and self.settings.prior > 0:
             priors = self.settings.prior * self._policy.log_chances(rules, rows, index)
         actions = np.zeros(len(index), np.int64)
@@ -239,7 +239,9 @@ def parse(text: str) -> tuple[Budget, Settings]:
             f"a search's budget is {first!r}; expected a number of playouts such as 1000, or of "
             "milliseconds such as 100ms"
         )
-    types = {field.name: type(field.default) for field in fields(Settings)}
+    types: dict[str, Callable[[str], Any]] = {
+        field.name: type(field.default) for field in fields(Settings)
+    }
     given: dict[str, Any] = {}
     for option in options:
         key, _, value = option.partition("=")

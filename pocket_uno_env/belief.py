@@ -138,8 +138,8 @@ def card_features(faces: int) -> int:
 def write_table(rules, row, seat, other, unknown, x):
     """Describe the table and the hand of `other`; ``x`` float32, shape ``(TABLE_FEATURES,)``."""
     x[:] = 0
-    x[min(np.int64(row.hand_size[other]), _SIZES) - 1] = 1
-    x[_SIZES + min(np.int64(row.hand_size[seat]), _SIZES) - 1] = 1
+    x[min(row.hand_size[other], _SIZES) - 1] = 1
+    x[_SIZES + min(row.hand_size[seat], _SIZES) - 1] = 1
     at = 2 * _SIZES
     x[at + row.phase] = 1
     at += _PHASES
@@ -224,7 +224,7 @@ def write_card(rules, row, other, kind, counts, x):
         x[at + 19] = x[at + 11]
         x[at + 20] = x[at + 12]
     at += _RELATIONS
-    for depth in range(min(_DEPTH, np.int64(row.discard_count) - 1)):
+    for depth in range(min(_DEPTH, row.discard_count - 1)):
         played = discarded_kind(rules, row, depth)
         x[at + 2 * depth] = rules.kind_face[played] == face
         x[at + 2 * depth + 1] = color != NO_COLOR and rules.kind_color[played] == color
@@ -251,7 +251,7 @@ def write_network_weights(rules, row, seat, network, weights):
         for card in range(rules.n_cards):
             if place_of(row, seat, card) != UNSEEN:
                 continue
-            kind = np.int64(rules.card_kind[card])
+            kind = rules.card_kind[card]
             if kind != last:
                 x = features[: network.card.shape[0]]
                 write_card(rules, row, other, kind, counts, x)

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .bits import EMPTY, add_card, bit, first, has_card, remove_card, size, without_first
-from .cards import CARD_WORDS
+from .cards import CARD_WORDS, MAX_CARDS
 from .engine import UNO_PENALTY, matching_kinds
 from .information import UNSEEN, place_of
 from .kernel import kernel
 from .piles import seat_after, shuffle
 from .rng import mix, next_state
 from .rules import MAX_SEATS, NO_COLOR
-from .state import MAX_CARDS, NO_CARD, NO_SEAT, Effect, Phase
+from .state import NO_CARD, NO_SEAT, Effect, Phase
 from .turns import cards_hit
 
 _1 = np.uint64(1)

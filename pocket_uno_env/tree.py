@@ -68,9 +68,10 @@ class Tree(NamedTuple):
 
 def new_tree(capacity: int) -> Tree:
     """Room for so many nodes, one for each iteration and the root."""
-    whole = [np.zeros(capacity, np.int64) for _ in range(4)]
-    real = [np.zeros(capacity) for _ in range(3)]
-    return Tree(*whole, *real, np.zeros(512, np.int64), np.zeros(1, np.int64))
+    label, mover, child, sibling = (np.zeros(capacity, np.int64) for _ in range(4))
+    visits, chances, wins = (np.zeros(capacity) for _ in range(3))
+    path, size = np.zeros(512, np.int64), np.zeros(1, np.int64)
+    return Tree(label, mover, child, sibling, visits, chances, wins, path, size)
 
 
 @kernel
