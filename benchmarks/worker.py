@@ -242,6 +242,7 @@ MEASURES: dict[str, Measure] = {
     "batch, mask + uint8, 3 players": batch("random", np.uint8, num_players=3),
     "batch, mask + uint8, 4 players": batch("random", np.uint8, num_players=4),
     "batch, mask + uint8, 5 players": batch("random", np.uint8, num_players=5),
+    "batch, rules only, 5 players": batch("random", None, masks=False, num_players=5),
     "batch, rules only, greedy": batch("greedy", None, masks=False),
     "batch, mask + uint8, greedy": batch("greedy", np.uint8),
     "batch, mask + float32, greedy": batch("greedy", np.float32),
