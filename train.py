@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import tyro
 from rich.console import Console
+from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
@@ -54,23 +55,7 @@ def train(settings: Settings, command: str, display: Display) -> Path:
         native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")
     env, visible, pool = environment(settings, rules)
-    model = make_model(
-        env,
-        visible=visible,
-        network=settings.network,
-        learning_rate=line(settings.learning_rate, settings.last_learning_rate),
-        bfloat16=settings.precision == "bfloat16",
-        seed=settings.seed,
-        n_steps=settings.rollout,
-        batch_size=settings.batch_size,
-        n_epochs=settings.epochs,
-        gamma=settings.gamma,
-        gae_lambda=settings.gae_lambda,
-        clip_range=settings.clip_range,
-        ent_coef=settings.entropy,
-        vf_coef=settings.value_weight,
-        max_grad_norm=settings.max_grad_norm,
-    )
+    model = new_model(settings, env, visible)
     lesson: Lesson | None = None
     if settings.teacher:
         kind = Playouts if settings.lesson == "playouts" else Imitation
@@ -159,6 +144,27 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
     env = pool or env
     visible = int(env.observation_space.shape[0])
     return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
+
+
+def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
+    """The untrained model for `environment`; ``settings.precision`` is no longer "auto"."""
+    return make_model(
+        env,
+        visible=visible,
+        network=settings.network,
+        learning_rate=line(settings.learning_rate, settings.last_learning_rate),
+        bfloat16=settings.precision == "bfloat16",
+        seed=settings.seed,
+        n_steps=settings.rollout,
+        batch_size=settings.batch_size,
+        n_epochs=settings.epochs,
+        gamma=settings.gamma,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip_range,
+        ent_coef=settings.entropy,
+        vf_coef=settings.value_weight,
+        max_grad_norm=settings.max_grad_norm,
+    )
 
 
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from rich.table import Table
 
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.analysis import analyse
+from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.progress import help_text
@@ -52,9 +53,10 @@ def advise(fields: dict[str, Any], agents: Sequence[Agent]) -> dict[str, Any]:
     """
     position = read_position(fields)
     rows = position_rows(position)
+    judged = estimate(position.rules, rows)
     return {
         "sight": sight(position.rules, rows, 0),
-        "advice": [analyse(position.rules, rows.copy(), agent) for agent in agents],
+        "advice": [analyse(position.rules, rows.copy(), agent, judged) for agent in agents],
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents.estimate import Estimate
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.cards import COLORS
 from pocket_uno_env.rules import Rules
@@ -17,8 +18,16 @@ LIKELIEST = 8
 """So many cards are named of what a hand may hold."""
 
 
-def analyse(rules: Rules, rows: Any, agent: Agent) -> dict[str, Any]:
+def analyse(
+    rules: Rules, rows: Any, agent: Agent, estimated: Estimate | None = None
+) -> dict[str, Any]:
     """What `agent` makes of the decision in the first row.
+
+    Parameters
+    ----------
+    estimated : Estimate, optional
+        What `estimate.estimate` says of it. It gives the chance to win after each action, of the
+        position if the agent has no value of its own, and what the others may hold.
 
     Returns
     -------
@@ -43,11 +52,17 @@ def analyse(rules: Rules, rows: Any, agent: Agent) -> dict[str, Any]:
     agent.check(rules, seats)
     opinion = agent.opinion(rules, rows, 0)
     ids = catalogue(rules).ids
+    values, value = opinion.values, opinion.value
+    about = opinion.about or f"{agent.name} gives no figures of its own."
+    if values is None and estimated is not None:
+        values = estimated.wins
+        value = float(values[opinion.action]) if value is None else value
+        about += f" {_about(estimated)}"
     actions = [
         {
             "action": name,
             "probability": _figure(opinion.probabilities, ids[name]),
-            "value": _figure(opinion.values, ids[name]),
+            "value": _figure(values, ids[name]),
         }
         for name in legal_names(rules, rows)
     ]
@@ -56,14 +71,17 @@ def analyse(rules: Rules, rows: Any, agent: Agent) -> dict[str, Any]:
     seat = int(rows["to_act"][0])
     blocks = Blocks(rules, seats, rows, seat)
     chances = holdings(blocks)
-    if opinion.holdings is not None:
-        chances = np.where(np.arange(seats)[:, None] == seat, chances, opinion.holdings)
+    believed = opinion.holdings
+    if believed is None and estimated is not None:
+        believed = estimated.holdings
+    if believed is not None:
+        chances = np.where(np.arange(seats)[:, None] == seat, chances, believed)
     return {
         "agent": agent.name,
         "choice": choice,
         "actions": actions,
-        "value": None if opinion.value is None else round(float(opinion.value), 4),
-        "about": opinion.about or f"{agent.name} gives no figures of its own.",
+        "value": None if value is None else round(float(value), 4),
+        "about": about,
         "holdings": [_holding(blocks, other, chances[other]) for other in range(seats)],
     }
 
@@ -72,6 +90,9 @@ def _holding(blocks: Blocks, seat: int, chances: np.ndarray) -> dict[str, Any]:
     own = seat == blocks.observer
     known = blocks.shown() if own else blocks.known(seat)
     unknown = blocks.size(seat) - (0 if own else len(known))
+    if not own:  # what is known is not guessed
+        names = [kind.name for kind in blocks.rules.kinds]
+        chances = np.where(np.isin(names, known), 0.0, chances)
     return {
         "seat": seat,
         "own": own,
@@ -108,6 +129,13 @@ def holdings(blocks: Blocks) -> np.ndarray:
         if weights.sum() > 0:
             chances[seat] = 1.0 - (1.0 - weights / weights.sum()) ** unknown
     return chances
+
+
+def _about(estimated: Estimate) -> str:
+    return (
+        f"Chances to win after each action: {estimated.guesses:,} guesses of the hidden cards, "
+        f"played out by the strong heuristic (± {100 * estimated.error:.1f} %)."
+    )
 
 
 def _figure(figures: np.ndarray | None, action: int) -> float | None:

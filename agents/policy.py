@@ -20,6 +20,8 @@ from pocket_uno_env.rng import mix, next_state
 from pocket_uno_env.rules import Rules
 
 _11 = np.uint64(11)
+NEVER = -10.0
+"""The least that `PolicyAgent.log_chances` says."""
 
 
 @kernel
@@ -107,6 +109,17 @@ def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
             if left < 0:
                 return action
     return best
+
+
+@kernel
+def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
+    """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
+    widest = 0
+    for size in sizes:
+        widest = max(widest, size)
+    values = np.empty(2 * widest, np.float32)
+    for m in range(observations.shape[0]):
+        logits[m] = _forward(weights, sizes, observations[m], values)
 
 
 class PolicyAgent(Agent):
@@ -207,42 +220,65 @@ class PolicyAgent(Agent):
             plain_actions(tables, orders, actions.copy(), actions)
         return actions
 
+    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The logarithm of the policy's chance of each action, for search.
+
+        Returns
+        -------
+        float32 array, shape ``(m, n_actions)``
+            `NEVER` for what is not legal, and at least that for all others.
+        """
+        n_actions = int(self._sizes[-1])
+        observations = np.empty((len(index), self._sizes[0]), np.float32)
+        masks = np.empty((len(index), n_actions), np.int8)
+        observe_rows(rules.table, rows, index, observations)
+        mask_rows(rules.table, rows, index, masks)
+        orders = np.empty((len(index), rules.colors), np.int64)
+        tables = color_tables(rules, self.num_players)
+        if self.view == "canonical":
+            to_view(tables, observations, masks, orders)
+        logits = np.empty(masks.shape, np.float32)
+        write_logits(self.weights, self._sizes, observations, logits)
+        logits[masks == 0] = -np.inf
+        logits -= logits.max(axis=1, keepdims=True)
+        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        if self.view == "canonical":
+            viewed = np.empty(logits.size, np.int64)
+            every = np.tile(np.arange(n_actions), len(index))
+            view_actions(tables, np.repeat(orders, n_actions, axis=0), every, viewed)
+            logits = np.take_along_axis(logits, viewed.reshape(logits.shape), axis=1)
+        return np.maximum(logits, np.float32(NEVER))
+
     def opinion(self, rules: Rules, rows: np.ndarray, place: int) -> Opinion:
         """The policy's probabilities, and the critic's value where there is one."""
         index = np.array([place])
-        observations = np.empty((1, self._sizes[0]), np.float32)
-        masks = np.empty((1, self._sizes[-1]), np.int8)
-        observe_rows(rules.table, rows, index, observations)
+        masks = np.empty((1, int(self._sizes[-1])), np.int8)
         mask_rows(rules.table, rows, index, masks)
-        legal = masks[0].astype(bool)
-        actions = np.arange(self._sizes[-1])
-        if self.view == "canonical":
-            tables = color_tables(rules, self.num_players)
-            orders = np.empty((1, rules.colors), np.int64)
-            to_view(tables, observations, masks, orders)
-            # Where in the view each plain action stands.
-            view_actions(tables, np.repeat(orders, len(actions), axis=0), actions.copy(), actions)
-        logits = _run(self._layers, observations[0])[actions].astype(np.float64)
-        shares = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
-        value = None
-        if self._critic is not None:
-            # The reward is 1 for the winner and -1/(n-1) for each of the others.
-            reward, n = float(_run(self._critic, observations[0])[0]), self.num_players
-            value = min(max((reward * (n - 1) + 1) / n, 0.0), 1.0)
+        chances = self.log_chances(rules, rows, index)[0].astype(np.float64)
+        shares = np.where(masks[0] == 1, np.exp(chances), 0.0)
+        value = self._value(rules, rows, index)
         about = f"Probabilities by the policy of {self.name}"
         if value is not None:
             about += "; the chance to win by its critic, in games like those of its training"
         about += "."
         return Opinion(int(np.argmax(shares)), shares / shares.sum(), value=value, about=about)
 
-
-def _run(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray) -> np.ndarray:
-    """A network's outputs for one input."""
-    for weight, bias in layers[:-1]:
-        x = np.maximum(weight @ x + bias, 0)
-    weight, bias = layers[-1]
-    out: np.ndarray = weight @ x + bias
-    return out
+    def _value(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> float | None:
+        """The chance to win by the critic, if there is one."""
+        if self._critic is None:
+            return None
+        observations = np.empty((1, self._sizes[0]), np.float32)
+        masks = np.zeros((1, int(self._sizes[-1])), np.int8)
+        observe_rows(rules.table, rows, index, observations)
+        if self.view == "canonical":
+            orders = np.empty((1, rules.colors), np.int64)
+            to_view(color_tables(rules, self.num_players), observations, masks, orders)
+        x = observations[0]
+        for i, (weight, bias) in enumerate(self._critic):
+            x = weight @ (np.maximum(x, 0) if i else x) + bias
+        # The reward is 1 for the winner and -1/(n-1) for each of the others.
+        n = self.num_players
+        return min(max((float(x[0]) * (n - 1) + 1) / n, 0.0), 1.0)
 
 
 def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:

@@ -261,3 +261,28 @@ def _rlcard_rule(argument: str) -> Agent:
     rule = importlib.import_module("pocket_uno_env.agents.rlcard_rule")
     agent: Agent = rule.RlcardRuleAgent()
     return agent
+
+
+def _searching(argument: str, **how: bool) -> Agent:
+    search = importlib.import_module("pocket_uno_env.agents.search")  # compiles more than others
+    budget, settings = search.parse(argument)
+    agent: Agent = search.SearchAgent(budget, settings, load=load, **how)
+    return agent
+
+
+@register("search", argument="BUDGET[,...]")
+def _flat(argument: str) -> Agent:
+    """Flat Monte Carlo on guessed hands: so many playouts or ms a decision (docs/search.md)."""
+    return _searching(argument)
+
+
+@register("ismcts", argument="BUDGET[,...]")
+def _tree(argument: str) -> Agent:
+    """Tree search over what its seat can tell apart, on guessed hands (docs/search.md)."""
+    return _searching(argument, tree=True)
+
+
+@register("clairvoyant", argument="BUDGET[,...]")
+def _clairvoyant(argument: str) -> Agent:
+    """Cheats: flat Monte Carlo on the true hands and draw pile; the ceiling, not an opponent."""
+    return _searching(argument, clairvoyant=True)

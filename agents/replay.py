@@ -24,6 +24,7 @@ import tyro
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.analysis import analyse
+from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.record import RecordError as EngineError
 from pocket_uno_env.record import positions
 from pocket_uno_env.referee import RecordError, check_record
@@ -33,6 +34,8 @@ from pocket_uno_env.sight import Blocks, sight
 from pocket_uno_env.story import seat_names, seen_events
 
 MAX_FRAMES = 10_000
+GUESSES = 300
+"""Guesses of the hidden cards at each decision."""
 PAGE = Path(__file__).parent / "web" / "page"
 SCRIPTS = ("cards.js", "table.js", "replay.js", "film.js")
 
@@ -128,8 +131,11 @@ def _frames(
         seen = sight(rules, position.rows)
         name = None if position.action is None else catalogue(rules).name(position.action)
         opinions = {}
-        if name is not None:
-            opinions = {agent.name: analyse(rules, position.rows, agent) for agent in agents}
+        if name is not None and agents:
+            judged = estimate(rules, position.rows, GUESSES)
+            opinions = {
+                agent.name: analyse(rules, position.rows, agent, judged) for agent in agents
+            }
         frames.append(
             {
                 "round": position.round,

@@ -181,25 +181,18 @@ def vec_env_bound() -> Iterator[Counts]:
 
 def training() -> Iterator[Counts]:
     """MaskablePPO as train.py sets it up, one rollout and its updates at a time."""
+    from dataclasses import replace
+
     import torch
 
-    from pocket_uno_env import training as parts
-    from pocket_uno_env.sb3_env import LearnerVecEnv
-    from train import Settings
+    from pocket_uno_env.training.networks import multiplies_bfloat16
+    from train import Settings, environment, new_model, rules_of
 
     torch.set_num_threads(1)
-    settings = Settings()
-    env = LearnerVecEnv(settings.games, opponents=settings.opponents, view=settings.view)
-    model = parts.make_model(
-        env,
-        network=settings.network,
-        learning_rate=settings.learning_rate,
-        bfloat16=parts.multiplies_bfloat16(),
-        seed=0,
-        n_steps=settings.rollout,
-        batch_size=settings.batch_size,
-        n_epochs=settings.epochs,
-    )
+    precision = "bfloat16" if multiplies_bfloat16() else "float32"
+    settings = replace(Settings(), precision=precision)
+    env, visible, _ = environment(settings, rules_of(settings))
+    model = new_model(settings, env, visible)
     spent: Counter[str] = Counter()
     inside: list[str] = []
 
@@ -242,6 +235,7 @@ MEASURES: dict[str, Measure] = {
     "batch, mask + uint8, 3 players": batch("random", np.uint8, num_players=3),
     "batch, mask + uint8, 4 players": batch("random", np.uint8, num_players=4),
     "batch, mask + uint8, 5 players": batch("random", np.uint8, num_players=5),
+    "batch, rules only, 5 players": batch("random", None, masks=False, num_players=5),
     "batch, rules only, greedy": batch("greedy", None, masks=False),
     "batch, mask + uint8, greedy": batch("greedy", np.uint8),
     "batch, mask + float32, greedy": batch("greedy", np.float32),

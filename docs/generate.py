@@ -26,6 +26,8 @@ README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
+ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
+"""Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"
 
@@ -39,7 +41,7 @@ def agents() -> str:
     """Every agent that has a name, and what it does."""
     rows = [
         f"| `{registry.usage(name)}` | {describe(name)} |"
-        for name in [*names(), *registry.networks(), "ppo"]
+        for name in [*names(), *registry.networks(), *ARGUED]
     ]
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 

@@ -245,7 +245,6 @@ class raw_env(AECEnv):
 
     def last(self, observe: bool = True) -> Any:
         """Observation, reward since its last step, ends and info of the agent to act."""
-        # The parent's method, without the calls that cost as much as a compiled step.
         self._check_reset()
         agent = self.agent_selection
         return (

@@ -262,7 +262,7 @@ def _sequential(plan: Plan, games: Games) -> dict[str, Any]:
         "alpha": plan.sprt.alpha,
         "beta": plan.sprt.beta,
         "deals": used,
-        "llr": float(plan.sprt.path(blocks)[-1]),
+        "llr": float(plan.sprt.path(blocks, used - 1)[-1]),
         "bounds": list(plan.sprt.bounds),
         "accepted": answer,
     }

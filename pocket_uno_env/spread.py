@@ -23,8 +23,8 @@ def _writer(lanes: int) -> Any:
     """The kernel that writes the lowest `lanes` bits of a word: `one` for 1, zero for 0."""
 
     @intrinsic
-    def write(context, bits, out, at, one):  # type: ignore[no-untyped-def]
-        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def write(context, bits, out, at, one):
+        def code(context, builder, signature, arguments):
             bits, out, at, one = arguments
             out_type = signature.args[1]
             chosen = builder.bitcast(

@@ -70,8 +70,8 @@ class Sprt:
         """The log likelihood ratios at which "at most low" and "at least high" are accepted."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
-    def path(self, blocks: np.ndarray) -> np.ndarray:
-        """The log likelihood ratio after each block: float64, shape ``(b,)``.
+    def path(self, blocks: np.ndarray, start: int = 0) -> np.ndarray:
+        """The log likelihood ratio after each block from `start` on: float64, ``(b - start,)``.
 
         Parameters
         ----------
@@ -88,12 +88,18 @@ class Sprt:
         """
         values = np.unique([*blocks, 0.0, 1.0])
         counts = np.cumsum(blocks[:, None] == values[None, :], axis=0, dtype=float)
-        counts[:, [0, -1]] += 0.5
+        counts = counts[start:] + 0.5 * np.isin(values, (0, 1))
         low, high = (_tilt(counts, values, mean) for mean in (self.low, self.high))
         return np.asarray((counts * np.log(low / high)).sum(axis=1))
 
-    def stop(self, blocks: np.ndarray) -> tuple[int, str]:
+    def stop(self, blocks: np.ndarray, start: int = 0) -> tuple[int, str]:
         """Where the test ends, and with what.
+
+        Parameters
+        ----------
+        blocks : float array, shape ``(b,)``
+        start : int
+            So many of them are known not to have ended it.
 
         Returns
         -------
@@ -104,14 +110,13 @@ class Sprt:
             test has not ended.
         """
         low, high = self.bounds
-        looked, upto = 0, 512  # what comes after the end need not be looked at
-        while looked < len(blocks):
-            path = self.path(blocks[:upto])
-            ended = np.flatnonzero((path[looked:] <= low) | (path[looked:] >= high))
+        while start < len(blocks):  # what comes after the end need not be looked at
+            path = self.path(blocks[: start + 512], start)
+            ended = np.flatnonzero((path <= low) | (path >= high))
             if len(ended):
-                used = looked + int(ended[0]) + 1
-                return used, "low" if path[used - 1] <= low else "high"
-            looked, upto = len(path), 2 * upto
+                first = int(ended[0])
+                return start + first + 1, "low" if path[first] <= low else "high"
+            start += len(path)
         return len(blocks), "open"
 
     def expected_blocks(self, rate: float, deviation: float) -> float:

@@ -289,25 +289,23 @@ def run(
     done = {} if journal is None else journal.done()
     tasks = plan.tasks()
     early: dict[Task, list[str]] = {}
-    handed = 0
+    watch = _Watch(plan, tasks, done)
 
     def look() -> int | None:
-        nonlocal handed
-        used, figures = _look(plan, tasks, done)
-        if on_progress is not None:
-            on_progress(sum(task[2] for task in done) * plan.num_players, figures)
-        while on_records is not None and handed < len(tasks) and tasks[handed] in done:
-            task = tasks[handed]
-            found = early.pop(task, None)
-            if found is None:
-                assert journal is not None
-                found = journal.records(task)
-            left = task[2] if used is None else max(used - task[1], 0)
-            on_records(found[: left * plan.num_players])
-            handed += 1
-        return used
+        for task in watch.advance():
+            if on_records is not None:
+                found = early.pop(task, None)
+                if found is None:
+                    assert journal is not None
+                    found = journal.records(task)
+                left = task[2] if watch.used is None else max(watch.used - task[1], 0)
+                on_records(found[: left * plan.num_players])
+        return watch.used
 
     used = look()
+    played = sum(task[2] for task in done) * plan.num_players
+    if on_progress is not None:
+        on_progress(played, watch.figures)
     missing = [task for task in tasks if task not in done]
     if missing and used is None:
         with closing(workers.play(plan, missing)) as results:
@@ -318,9 +316,54 @@ def run(
                     early[task] = result.records
                 done[task] = replace(result, records=[])
                 used = look()
+                played += task[2] * plan.num_players
+                if on_progress is not None:
+                    on_progress(played, watch.figures)
                 if used is not None:
                     break
     return by_line_up(plan, done, used)
+
+
+class _Watch:
+    """Follows the results in the order of the tasks, as far as all before are there.
+
+    So where a sequential test ends does not depend on the order in which results come.
+
+    Attributes
+    ----------
+    used : int or None
+        After how many deals the test has ended, if it has.
+    figures : dict
+        Worth showing.
+    """
+
+    def __init__(self, plan: Plan, tasks: Sequence[Task], done: dict[Task, Played]) -> None:
+        self.used: int | None = None
+        self.figures: dict[str, float] = {}
+        self._plan, self._tasks, self._done = plan, tasks, done
+        self._next = 0
+        self._blocks = np.zeros(0)
+
+    def advance(self) -> list[Task]:
+        """Look at what has become complete; these tasks, in order."""
+        first = self._next
+        while self._next < len(self._tasks) and self._tasks[self._next] in self._done:
+            self._next += 1
+        new = list(self._tasks[first : self._next])
+        sprt = self._plan.sprt
+        if sprt is not None and new and self.used is None:
+            seen = len(self._blocks)
+            one = self._plan.line_ups[0][0]
+            rates = [self._done[task].games.win_rates(one) for task in new]
+            self._blocks = np.concatenate([self._blocks, *rates])
+            used, answer = sprt.stop(self._blocks, seen)
+            if answer != "open":
+                self.used = used
+            self.figures = {
+                "win_rate": float(self._blocks.mean()),
+                "llr": float(sprt.path(self._blocks, len(self._blocks) - 1)[-1]),
+            }
+        return new
 
 
 def by_line_up(plan: Plan, done: dict[Task, Played], used: int | None = None) -> list[Played]:
@@ -343,29 +386,6 @@ def _joined(parts: Sequence[Played], used: int | None) -> Played:
         np.concatenate(luck)[:deals] if luck else None,
         [],
     )
-
-
-def _look(
-    plan: Plan, tasks: Sequence[Task], done: dict[Task, Played]
-) -> tuple[int | None, dict[str, float]]:
-    """After how many deals the sequential test has ended, None if not; figures to show.
-
-    It looks at the deals in order, and only as far as all before are there: where it ends does
-    not depend on the order in which results come.
-    """
-    if plan.sprt is None:
-        return None, {}
-    blocks: list[np.ndarray] = []
-    for task in tasks:
-        if task not in done:
-            break
-        blocks.append(done[task].games.win_rates(plan.line_ups[0][0]))
-    if not blocks:
-        return None, {}
-    rates = np.concatenate(blocks)
-    used, answer = plan.sprt.stop(rates)
-    figures = {"win_rate": float(rates.mean()), "llr": float(plan.sprt.path(rates)[-1])}
-    return (None if answer == "open" else used), figures
 
 
 def fingerprint(agent: Agent) -> str:

@@ -177,7 +177,10 @@ def test_advice_names_the_best_first() -> None:
     (found,) = advise({**PLAIN, "others": [1]}, [STRONG])["advice"]
     assert found["actions"][0]["action"] == found["choice"] and found["agent"] == "strong"
     assert {entry["action"] for entry in found["actions"]} >= {"play R5", "draw"}
-    own, other = found["holdings"]
+    assert all(0 <= entry["value"] <= 1 for entry in found["actions"])
+    assert "guesses of the hidden cards" in found["about"]
+    position = read_position({**PLAIN, "others": [1]})
+    own, other = analyse(position.rules, position_rows(position), STRONG)["holdings"]
     assert own["own"] and not other["own"] and other["seat"] == 1
     # A red card was never refused, so the unseen cards are all as likely: 10 reds of 48.
     assert dict(map(tuple, other["colors"]))["R"] == pytest.approx(10 / 48, abs=0.01)

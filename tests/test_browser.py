@@ -81,7 +81,7 @@ class Visitor:
         self.context = browser.new_context(
             viewport={"width": width, "height": height}, reduced_motion="reduce"
         )
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)
         self.page = self.context.new_page()
         self.address = address
         self.wrong: list[str] = []

@@ -24,6 +24,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.advise import advise
 from pocket_uno_env.agents.analysis import analyse
+from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.agents.position import AdviceError
 from pocket_uno_env.agents.replay import ReplayError, film, page_of, read_records
 from pocket_uno_env.agents.table import Table, TableError
@@ -203,7 +204,9 @@ class Server:
         if do == "analyse":
             halls.check_analysis(place, message)
             table, agent = guests.table, self.hall.agent(message["agent"])
-            found = await self._think(analyse, table.rules, table.rows.copy(), agent)
+            rows = table.rows.copy()
+            judged = await self._think(estimate, table.rules, rows)
+            found = await self._think(analyse, table.rules, rows, agent, judged)
             await self._tell(page, {"type": "analysis", "turn": message["turn"], **found})
             return
         if do == "record":

@@ -1,0 +1,263 @@
+"""Agents that search: determinized flat Monte Carlo, ISMCTS, and the clairvoyant that cheats.
+
+search:1000                    a thousand playouts a decision
+search:100ms                   as many as fit into 100 milliseconds
+ismcts:10000,lead=2            the tree search, with options after commas
+search:100ms,policy=runs/mine  leaves the moves of a trained network only for clear leads
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from pocket_uno_env import scripted
+from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents import belief as beliefs
+from pocket_uno_env.agents.protocol import Agent, AgentError
+from pocket_uno_env.agents.scripted import policy_name
+from pocket_uno_env.belief import Belief, Network, no_network
+from pocket_uno_env.rules import Rules
+from pocket_uno_env.search import (
+    Method,
+    begin_row,
+    compare_row,
+    decide,
+    drop,
+    flat_rows,
+    half_of,
+    new_bench,
+    rounds_for,
+)
+from pocket_uno_env.tree import best_row, grow_row, new_tree, plant_row, tree_rows
+
+BELIEFS = ("auto", "learned", "rules", "uniform")
+_STEP = 8
+"""Guesses, and eight times as many iterations of the tree search, between looks at the clock."""
+_ROOM = 200_000
+"""Nodes of the tree of a search by the clock."""
+
+
+@runtime_checkable
+class HasChances(Protocol):
+    """An agent that knows how likely it makes each move, such as a trained network."""
+
+    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `policy.PolicyAgent.log_chances`."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What may follow the budget, as ``key=value``."""
+
+    policy: str = "strong"
+    """The agent whose moves are left only for a clear lead."""
+    prior: float = 0.02
+    """If that is a network: the share of a win that a move gains for being e times as likely."""
+    playout: str = "strong"
+    """The scripted agent that plays all seats in playouts."""
+    lead: float = 1.0
+    """By how many standard errors another move must lead."""
+    belief: str = "auto"
+    """Where guesses come from: "learned" (a trained network; "auto" if there is one for these
+    cards), "rules" (of inference), "uniform"."""
+    doubt: float = 0.2
+    """The chance to keep a guess in which the last play would have been another; 1 keeps all."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much to search for a decision: a number of playouts, or milliseconds."""
+
+    amount: int
+    in_milliseconds: bool
+
+
+class SearchAgent(Agent):
+    """Searches every decision anew.
+
+    Its randomness comes from the row, so that the same games go the same way, except when it goes
+    by the clock.
+
+    Parameters
+    ----------
+    budget : Budget
+    settings : Settings
+    tree : bool
+        ISMCTS instead of flat Monte Carlo.
+    clairvoyant : bool
+        Cheat: search the game as it is.
+    load : callable
+        Makes the agent that `Settings.policy` names.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        settings: Settings,
+        *,
+        tree: bool = False,
+        clairvoyant: bool = False,
+        load: Callable[[str], Agent],
+    ) -> None:
+        self.name = "search"
+        self.budget = budget
+        self.settings = settings
+        self.clairvoyant = clairvoyant
+        self._policy = load(settings.policy)
+        self._tree = None
+        if tree:
+            self._tree = new_tree(_ROOM if budget.in_milliseconds else budget.amount + 1)
+        self._prepared: dict[Rules, tuple[Method, Any]] = {}
+
+    def check(self, rules: Rules, num_players: int) -> None:
+        """Refuse what the reference policy or a learned belief cannot play."""
+        self._policy.check(rules, num_players)
+        self._prepare(rules)
+
+    def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `Agent.act_rows`."""
+        method, bench = self._prepare(rules)
+        references = self._policy.act_rows(rules, rows, index)
+        priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
+        if isinstance(self._policy, HasChances) and self.settings.prior > 0:
+            priors = self.settings.prior * self._policy.log_chances(rules, rows, index)
+        actions = np.zeros(len(index), np.int64)
+        if self.budget.in_milliseconds:
+            for j, place in enumerate(index):
+                find = self._by_clock if self._tree is None else self._tree_by_clock
+                chosen = int(references[j])
+                actions[j] = find(rules, rows, int(place), chosen, priors[j], method, bench)
+            return actions
+        amount = self.budget.amount
+        arguments = (rules.table, rows, index, references, priors, amount, method, bench)
+        if self._tree is None:
+            flat_rows(*arguments, actions)
+        else:
+            tree_rows(*arguments, self._tree, actions)
+        return actions
+
+    def _by_clock(
+        self,
+        rules: Rules,
+        rows: np.ndarray,
+        place: int,
+        reference: int,
+        prior: np.ndarray,
+        method: Any,
+        bench: Any,
+    ) -> int:
+        start = time.perf_counter()
+        count, seed = begin_row(rules.table, rows, place, reference, prior, method, bench)
+        keep, tried, rounds = count, 0, rounds_for(count)
+        for done in range(rounds):
+            if done > 0:
+                keep = half_of(keep)
+                count = drop(count, keep, tried, bench)
+            if count == 1:
+                break
+            end = start + self.budget.amount * (done + 1) / rounds / 1000
+            while tried == 0 or time.perf_counter() < end:
+                compare_row(
+                    rules.table, rows, place, count, tried, _STEP, np.uint64(seed), method, bench
+                )
+                tried += _STEP
+        return int(decide(count, tried, method, bench))
+
+    def _tree_by_clock(
+        self,
+        rules: Rules,
+        rows: np.ndarray,
+        place: int,
+        reference: int,
+        prior: np.ndarray,
+        method: Any,
+        bench: Any,
+    ) -> int:
+        end = time.perf_counter() + self.budget.amount / 1000
+        count, seed = begin_row(rules.table, rows, place, reference, prior, method, bench)
+        if count == 1:
+            return reference
+        tree, step, done = self._tree, 8 * _STEP, 0
+        plant_row(rows, place, tree)
+        while done == 0 or (time.perf_counter() < end and done + step < _ROOM):
+            grow_row(rules.table, rows, place, done, step, np.uint64(seed), method, bench, tree)
+            done += step
+        return int(best_row(rules.table, reference, method.lead, tree))
+
+    def _prepare(self, rules: Rules) -> tuple[Method, Any]:
+        """Method and buffers for games under `rules`."""
+        if rules in self._prepared:
+            return self._prepared[rules]
+        chosen = self.settings
+        policy = _policy(chosen.playout)
+        learned, network = self._network(rules)
+        trust, doubt = beliefs.TRUST, float(chosen.doubt)
+        if chosen.belief == "uniform":
+            trust, doubt = 0.0, 1.0
+        belief = Belief(trust, learned, network, policy, doubt)
+        method = Method(belief, policy, policy, float(chosen.lead), self.clairvoyant)
+        self._prepared[rules] = method, new_bench(rules)
+        return self._prepared[rules]
+
+    def _network(self, rules: Rules) -> tuple[bool, Network]:
+        path = beliefs.shipped(rules)
+        if self.clairvoyant or self.settings.belief in ("rules", "uniform"):
+            path = None
+        elif path is None and self.settings.belief == "learned":
+            raise AgentError(
+                f"agent {self.name!r}: there is no belief network for the cards of rules "
+                f"{rules.name!r}; train one with python -m agents.belief, or ask for belief=rules"
+            )
+        return path is not None, no_network() if path is None else beliefs.load(path, rules)
+
+
+def _policy(name: str) -> int:
+    names = {policy_name(policy): int(policy) for policy in scripted.Policy}
+    if name not in names:
+        raise AgentError(f"playout={name!r} is no scripted agent; expected one of {list(names)}")
+    return names[name]
+
+
+def parse(text: str) -> tuple[Budget, Settings]:
+    """Budget and settings from what stands after ``search:``.
+
+    Raises
+    ------
+    AgentError
+        Saying what is wrong and what was expected.
+    """
+    first, *options = text.split(",")
+    match = re.fullmatch(r"([1-9][0-9]{0,8})(ms)?", first)
+    if match is None:
+        raise AgentError(
+            f"a search's budget is {first!r}; expected a number of playouts such as 1000, or of "
+            "milliseconds such as 100ms"
+        )
+    types: dict[str, Callable[[str], Any]] = {
+        field.name: type(field.default) for field in fields(Settings)
+    }
+    given: dict[str, Any] = {}
+    for option in options:
+        key, _, value = option.partition("=")
+        if key not in types or not value or key in given:
+            raise AgentError(
+                f"a search has no option {option!r}; expected "
+                f"{', '.join(f'{known}=...' for known in types)}, each at most once"
+            )
+        try:
+            given[key] = types[key](value)
+        except ValueError as error:
+            raise AgentError(f"{key}={value!r} is no number") from error
+    settings = replace(Settings(), **given)
+    if settings.belief not in BELIEFS:
+        raise AgentError(f"belief={settings.belief!r}; expected one of {', '.join(BELIEFS)}")
+    if not 0.0 <= settings.doubt <= 1.0 or not settings.lead >= 0.0 or not settings.prior >= 0.0:
+        raise AgentError("doubt lies between 0 and 1, lead and prior are not below 0")
+    _policy(settings.playout)
+    return Budget(int(match[1]), match[2] is not None), settings

@@ -1,0 +1,276 @@
+"""Determinized flat Monte Carlo: compare moves by playouts from guessed full games.
+
+A guess is a determinization drawn from the belief. All moves that are compared are tried on the
+same guesses, so that what luck the guesses bring falls out of the differences. The budget is spent
+in parts; after each, half of the moves are dropped (sequential halving), and those that are clearly
+behind. The *reference*, the move of a policy that needs no search, is left only for a clear lead
+over it.
+
+Sources: M. Ginsberg, "GIB: imperfect information in a computationally challenging game", JAIR 14,
+2001 (determinization); Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in
+multi-armed bandits", ICML 2013 (sequential halving).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .actions import catalogue
+from .belief import Belief, guess, write_weights
+from .determinize import Unseen, new_unseen
+from .engine import apply, write_mask
+from .kernel import kernel, unowned
+from .rng import mix, next_state
+from .rules import Rules
+from .scripted import act
+from .state import End, Phase, new_rows
+
+PLAYOUT_CAP = 400
+"""Decisions after which a playout counts as a draw."""
+ROUNDS = 4
+"""The parts, at least, in which a budget is spent; after each, moves are dropped."""
+HOPELESS = 2.0
+"""By how many standard errors a move that is dropped early is behind the reference."""
+
+
+class Method(NamedTuple):
+    """How to search.
+
+    Attributes
+    ----------
+    belief : Belief
+        What determinizations are drawn from.
+    mine, theirs : int
+        The `scripted.Policy` that plays the searching seat's and the others' decisions in playouts.
+    lead : float
+        By how many standard errors a move must lead the reference.
+    clairvoyant : bool
+        Cheat: search the game as it is, other hands, draw pile and generator included.
+    """
+
+    belief: Belief
+    mine: Any
+    theirs: Any
+    lead: Any
+    clairvoyant: Any
+
+
+class Bench(NamedTuple):
+    """The buffers of one search.
+
+    Attributes
+    ----------
+    rows : dtype `state.ROW`, shape ``(2,)``
+        A determinization, and the playout from it.
+    mask : int8, shape ``(n_actions,)``
+    moves : int64, shape ``(n_actions,)``
+        The moves that are compared; the reference is the first.
+    sums, squares, bonuses : float64, shape ``(n_actions,)``
+        By how much each did better than the reference, over all guesses; by how much a network
+        prefers it to the reference.
+    unseen : Unseen
+    """
+
+    rows: Any
+    mask: Any
+    moves: Any
+    sums: Any
+    squares: Any
+    bonuses: Any
+    unseen: Unseen
+
+
+def new_bench(rules: Rules) -> Bench:
+    """Buffers for searches under these rules, one at a time."""
+    n = len(catalogue(rules))
+    mask, moves = np.zeros(n, np.int8), np.zeros(n, np.int64)
+    sums, squares, bonuses = np.zeros(n), np.zeros(n), np.zeros(n)
+    return Bench(new_rows(2), mask, moves, sums, squares, bonuses, new_unseen())
+
+
+@kernel
+def play_out(rules, row, seat, method):
+    """Play a game to its end; the share of the win that `seat` gets, from 0 to 1."""
+    for _ in range(PLAYOUT_CAP):
+        if row.end != End.RUNNING:
+            break
+        policy = method.mine if row.to_act == seat else method.theirs
+        apply(rules, row, act(rules, row, policy), None, None)
+    if row.end != End.OUT:
+        return 1.0 / row.players_in
+    return 1.0 if row.winner == seat else 0.0
+
+
+@kernel
+def imagine(rules, row, seat, seed, number, method, bench):
+    """Make guess `number` of a search in ``bench.rows[0]``; the seed decides all guesses."""
+    seed = mix(seed + np.uint64(number))
+    if method.clairvoyant:
+        bench.rows[0] = row
+    else:
+        guess(rules, row, bench.rows, seat, bench.unseen, seed, method.belief)
+    bench.rows[0].policy_rng = mix(~seed)
+
+
+@kernel
+def _try(rules, seat, move, method, bench):
+    row = bench.rows[1]
+    bench.rows[1] = bench.rows[0]
+    apply(rules, row, move, None, None)
+    return play_out(rules, row, seat, method)
+
+
+@kernel
+def begin(rules, row, reference, prior, method, bench):
+    """List the moves and weigh the unseen cards; returns how many moves there are to compare.
+
+    One where there is nothing to decide: to say uno and to catch cost nothing, and are not
+    searched.
+
+    Parameters
+    ----------
+    reference : int
+        The move to start from.
+    prior : float32 array
+        By action, what is added to the share of wins of each, all zeros without a network.
+    """
+    bench.moves[0] = reference
+    if row.phase == Phase.UNO or row.phase == Phase.CATCH:
+        return 1
+    write_mask(rules, row, bench.mask)
+    count = 1
+    for action in range(rules.n_actions):
+        if bench.mask[action] and action != reference:
+            bench.moves[count] = action
+            bench.bonuses[count] = prior[action] - prior[reference]
+            count += 1
+    bench.sums[:count] = 0.0
+    bench.squares[:count] = 0.0
+    if count > 1 and not method.clairvoyant:
+        write_weights(rules, row, np.int64(row.to_act), method.belief, bench.unseen.weights)
+    return count
+
+
+@kernel
+def compare(rules, row, count, first, more, seed, method, bench):
+    """Try the first `count` moves on guesses `first` to ``first + more - 1``."""
+    seat = np.int64(row.to_act)
+    for number in range(first, first + more):
+        imagine(rules, row, seat, seed, number, method, bench)
+        base = _try(rules, seat, bench.moves[0], method, bench)
+        for i in range(1, count):
+            gain = _try(rules, seat, bench.moves[i], method, bench) - base
+            bench.sums[i] += gain
+            bench.squares[i] += gain * gain
+
+
+@kernel
+def lead_of(i, tried, bench):
+    """How much better than the reference a move is, in shares of a win, after so many guesses."""
+    return bench.sums[i] / tried + bench.bonuses[i]
+
+
+@kernel
+def _error_of(i, tried, bench):
+    """The standard error of `lead_of`."""
+    mean = bench.sums[i] / tried
+    return np.sqrt(max(bench.squares[i] / tried - mean * mean, 1e-9) / tried)
+
+
+@kernel
+def rounds_for(count):
+    """In how many parts the budget is spent on so many moves."""
+    rounds = 1
+    while count > 2:
+        count = half_of(count)
+        rounds += 1
+    return max(rounds, ROUNDS)
+
+
+@kernel
+def half_of(count):
+    """How many moves stay: half of those beside the reference, at least one."""
+    return 1 + count // 2 if count > 2 else count
+
+
+@kernel
+def drop(count, keep, tried, bench):
+    """Keep the reference and the best moves, `keep` in all, but none that is clearly worse.
+
+    Returns how many are left.
+    """
+    left = 1
+    while left < min(keep, count):
+        best = left
+        for i in range(left + 1, count):
+            if lead_of(i, tried, bench) > lead_of(best, tried, bench):
+                best = i
+        if lead_of(best, tried, bench) < -HOPELESS * _error_of(best, tried, bench):
+            break
+        for values in (bench.sums, bench.squares, bench.bonuses):
+            values[left], values[best] = values[best], values[left]
+        bench.moves[left], bench.moves[best] = bench.moves[best], bench.moves[left]
+        left += 1
+    return left
+
+
+@kernel
+def decide(count, tried, method, bench):
+    """The move that did best, if its lead over the reference is clear, else the reference."""
+    best = 0
+    for i in range(1, count):
+        if best == 0 or lead_of(i, tried, bench) > lead_of(best, tried, bench):
+            best = i
+    if best > 0 and lead_of(best, tried, bench) > method.lead * _error_of(best, tried, bench):
+        return bench.moves[best]
+    return bench.moves[0]
+
+
+@kernel
+def take_seed(row):
+    """A seed for a search, from the row's policy generator."""
+    row.policy_rng = next_state(row.policy_rng)
+    return mix(row.policy_rng)
+
+
+@kernel
+def flat_rows(rules, rows, index, references, priors, playouts, method, bench, actions):
+    """Search ``rows[index[j]]`` with at most so many playouts each; writes ``actions``, int64.
+
+    ``references[j]`` and ``priors[j]`` as for `begin`.
+    """
+    rules = unowned(rules)
+    rows = unowned(rows)
+    for j in range(index.shape[0]):
+        row = rows[index[j]]
+        seed = take_seed(row)
+        count = begin(rules[0], row, references[j], priors[j], method, bench)
+        keep, tried = count, 0
+        rounds = rounds_for(count)
+        for r in range(rounds):
+            if r > 0:
+                keep = half_of(keep)
+                count = drop(count, keep, tried, bench)
+            if count == 1:
+                break
+            more = max(playouts // (rounds * keep), 1)
+            compare(rules[0], row, count, tried, more, seed, method, bench)
+            tried += more
+        actions[j] = decide(count, tried, method, bench)
+
+
+# The same in steps, for a search that looks at a clock between them.
+
+
+@kernel
+def begin_row(rules, rows, place, reference, prior, method, bench):
+    """`begin` and `take_seed` for ``rows[place]``; the count and the seed."""
+    return begin(rules[0], rows[place], reference, prior, method, bench), take_seed(rows[place])
+
+
+@kernel
+def compare_row(rules, rows, place, count, first, more, seed, method, bench):
+    """`compare` for ``rows[place]``."""
+    compare(rules[0], rows[place], count, first, more, seed, method, bench)
