@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import play, raw_env
+from games import play, raw_env
 
 from pocket_uno_env.agents import Opinion, load
 from pocket_uno_env.agents.advise import advise, main

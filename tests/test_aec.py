@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pettingzoo
 import pytest
-from conftest import ODD_RULES, play, raw_env, scripted_action
+from games import ODD_RULES, play, raw_env, scripted_action
 from gymnasium.utils.env_checker import data_equivalence
 from pettingzoo.test import api_test, parallel_api_test, render_test, seed_test, state_test
 from pettingzoo.utils import turn_based_aec_to_parallel

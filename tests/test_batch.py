@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import every_game
+from games import every_game
 
 from pocket_uno_env import Rules
 from pocket_uno_env.batch import Batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import every_game
+from games import every_game
 
 from pocket_uno_env import Rules
 from pocket_uno_env.actions import catalogue

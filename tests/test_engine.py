@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from brute_force import check_rows
-from conftest import every_game, play, raw_env
+from games import every_game, play, raw_env
 from scipy import stats
 
 from pocket_uno_env import Rules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from conftest import ODD_RULES, play, raw_env
+from games import ODD_RULES, play, raw_env
 from test_hiding import permute_hidden, start
 
 from pocket_uno_env import Rules

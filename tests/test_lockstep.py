@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import ODD_RULES
+from games import ODD_RULES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lockstep import lockstep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import every_game, play, raw_env
+from games import every_game, play, raw_env
 
 from pocket_uno_env import Rules, describe
 from pocket_uno_env.observation import ENCODERS, layout, observation_size

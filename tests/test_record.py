@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import every_game, play, raw_env, scripted_action
+from games import every_game, play, raw_env, scripted_action
 
 from pocket_uno_env import RecordError, Rules, replay
 from pocket_uno_env.batch import act_rows, reset_rows, step_rows

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import every_game, play, raw_env
+from games import every_game, play, raw_env
 
 from pocket_uno_env.agents import load
 from pocket_uno_env.agents.replay import Replay, ReplayError, film, main, page_of, read_records

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ODD_RULES
+from games import ODD_RULES
 
 from pocket_uno_env import Rules, RulesError
 from pocket_uno_env.actions import Move, catalogue

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import every_game, raw_env
+from games import every_game, raw_env
 from scipy import stats
 from test_hiding import deck_with, permute_hidden
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import every_game, play, raw_env
+from games import every_game, play, raw_env
 from test_hiding import HANDS, permute_hidden, start
 
 from pocket_uno_env import Rules, arena

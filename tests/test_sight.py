@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import every_game, play, raw_env
+from games import every_game, play, raw_env
 from test_hiding import permute_hidden, start
 
 from pocket_uno_env import pocket_uno_v0
