@@ -96,7 +96,7 @@ def sociable_action(rules, row):
     return rules.first_name_action + majority_color(rules, row, row.to_act)
 
 
-@kernel
+@inlined
 def random_action(rules, row):
     """Uniform over the legal actions.
 

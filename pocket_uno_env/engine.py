@@ -192,7 +192,7 @@ def _wild_plays(rules, kinds):
 # Transition.
 
 
-@kernel
+@inlined
 def apply(rules, row, action, supply, log):
     """Take a legal action for the seat to act.
 
@@ -292,7 +292,7 @@ def _play(rules, row, kind, color, supply, log):
         _after_call(rules, row, supply, log)
 
 
-@kernel
+@inlined
 def _after_call(rules, row, supply, log):
     """The UNO call is settled: ask who jumps in, or go on to the effect."""
     kind = row.top
