@@ -52,7 +52,7 @@ format: $(STAMP) ## Sort imports, apply safe fixes, format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(STAMP) ## Write the generated parts of README.md and docs/evaluating.md
+docs: $(STAMP) ## Write the generated parts of README.md and docs/
 	$(BIN)/python docs/generate.py
 
 # The figures of README.md: the default training, then everyone against everyone.

@@ -69,7 +69,7 @@ TARGETS = (
     Target("the same, of the loop without observation", "x", _ratio(U8, "batch, mask"), 0.5),
     Target("batch, mask + float32", "x RLCard", _rlcard("batch, mask + float32"), 150),
     Target("batch, rules only", "x RLCard", _rlcard("batch, rules only"), 500),
-    Target("greedy rounds in the batch", "x RLCard", _rlcard("greedy rounds", "rounds"), 300),
+    Target("greedy rounds in the batch", "x RLCard", _rlcard("batch, rules only, greedy", "rounds"), 300),
     Target("PettingZoo raw_env", "x RLCard", _rlcard("aec raw"), 5),
     Target("SB3 VecEnv, of DummyVecEnv", "x", _ratio("sb3 VecEnv", "sb3 DummyVecEnv"), 15),
     Target("the same, of a VecEnv without a game", "x",

@@ -130,9 +130,10 @@ def speed() -> str:
     for target in found["targets"]:
         median, low, high = target["figure"]
         wanted = "at most" if "at most" in target else "at least"
+        missed = median > target[wanted] if wanted == "at most" else median < target[wanted]
         rows.append(
             f"| {target['about']} | {median:.3g} {target['unit']} [{low:.3g}, {high:.3g}] | "
-            f"{wanted} {target[wanted]:g} |"
+            f"{wanted} {target[wanted]:g}{' (missed)' * missed} |"
         )
     return "\n".join(rows)
 
