@@ -233,6 +233,36 @@ def test_a_round_of_five_on_a_phone(visit: Callable[..., Visitor], rules: str) -
     assert max(widths) <= 390
 
 
+def test_every_card_of_a_large_hand_can_be_touched(visit: Callable[..., Visitor]) -> None:
+    # Cards beneath each other show a strip that a finger hits, and their middle, where one aims.
+    touch = """(count) => {
+        const hand = document.querySelector('.hand'), wide = document.documentElement;
+        while (hand.children.length < count) hand.append(hand.children[0].cloneNode(true));
+        while (hand.children.length > count) hand.lastChild.remove();
+        hand.style.setProperty('--n', Math.max(count, 2));
+        const cards = [...hand.children], wrong = [];
+        cards.forEach((card, i) => {
+            card.scrollIntoView({ block: 'center' });
+            const { left, top, width, height } = card.getBoundingClientRect();
+            for (const x of [1, width / 4, width / 2]) {
+                const hit = document.elementFromPoint(left + x, top + height / 2);
+                if (!card.contains(hit)) wrong.push([count, i, x, hit && hit.className]);
+            }
+            if (width * .6 < 24) wrong.push([count, i, width]);
+        });
+        if (wide.scrollWidth > innerWidth) wrong.push([count, wide.scrollWidth]);
+        const rows = new Set(cards.map((card) => card.offsetTop)).size;
+        return [wrong, rows];
+    }"""
+    for width, height, one_row in ((320, 640, 6), (390, 844, 8), (700, 900, 16), (1280, 860, 17)):
+        visitor = visit(width, height)
+        visitor.deal(players="5", match="round")
+        for count in (1, 2, one_row, one_row + 2, 40):
+            wrong, rows = visitor.page.evaluate(touch, count)
+            assert not wrong, (width, wrong)
+            assert (rows == 1) == (count <= one_row), (width, count, rows)
+
+
 def test_house_rules_can_be_chosen_and_played(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.page

@@ -376,6 +376,8 @@ def test_ctrl_c_leaves_no_file(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
+        # A shell starts what is in its background, and its children, deaf to SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     part = tmp_path / "games.jsonl.part"
     deadline = time.monotonic() + 120

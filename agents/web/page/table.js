@@ -61,7 +61,7 @@
     const own = el("section", { class: "own", "aria-label": "hand at the bottom" }, plate(model, viewer));
     const hand = el("div", { class: "hand" });
     const cards = faces(sight.hands[viewer]);
-    hand.style.setProperty("--n", Math.max(cards.length, 1));
+    hand.style.setProperty("--n", Math.max(cards.length, 2)); // there is a gap to divide by
     cards.forEach((card, i) => hand.append(
       model.hand ? model.hand(card, i) : el("span", { class: "card" }, cardArt(card))));
     own.append(hand);
