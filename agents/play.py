@@ -72,6 +72,8 @@ def play_here(options: Options) -> int:
         raise ValueError(f"--seed is {options.seed}; expected a whole number from 0 to {2**64 - 1}")
     table = Table(options.rules, seats, not options.round, options.seed)
     path = new_record() if options.record is None else options.record
+    if path.exists():
+        raise ValueError(f"{path} is there already; name another file with --record, or move it")
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def keep() -> None:
@@ -93,12 +95,23 @@ def play_here(options: Options) -> int:
     return code
 
 
+def refuse_unused(options: Options) -> None:
+    """The page has its own places for some options: ValueError if one is given with --web."""
+    for name in ("rules", "round", "watch", "seed", "record"):
+        if getattr(options, name) != getattr(Options, name):
+            raise ValueError(
+                f"--{name} does not go with --web: choose it on the page (records are kept in "
+                f"{RECORDS})"
+            )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
     options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
     try:
         if options.web:
+            refuse_unused(options)
             from pocket_uno_env.agents.web.server import serve  # it needs the extra 'play'
 
             return serve(options.host, options.port, options.opponents, options.browser, RECORDS)

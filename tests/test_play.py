@@ -244,6 +244,9 @@ def test_records_get_a_file_of_their_own(
         (["--rules", "poket"], "unknown rules 'poket'"),
         (["--seed", "-1"], "--seed is -1"),
         (["--record", "/proc/nowhere/game.jsonl"], "/proc/nowhere"),
+        (["--record", __file__], "there already"),
+        (["--web", "--record", "game.jsonl"], "--record does not go with --web"),
+        (["--web", "--rules", "nosuch"], "--rules does not go with --web"),
     ],
 )
 def test_wrong_options_are_named(
