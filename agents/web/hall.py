@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pocket_uno_env.agents import Agent, AgentError, describe, load, names
+from pocket_uno_env.agents import Agent, AgentError, describe, load, names, networks
 from pocket_uno_env.agents.table import Table, TableError
 from pocket_uno_env.agents.web.messages import PERSON, MessageError
 from pocket_uno_env.rules import HOUSE_RULES, PRESETS, Rules
@@ -81,7 +81,7 @@ class Hall:
     """
 
     def __init__(self, agents: Sequence[str] = ()) -> None:
-        self.offered = list(dict.fromkeys([*agents, *names()]))
+        self.offered = list(dict.fromkeys([*agents, *names(), *networks()]))
         self._agents: dict[str, Agent] = {}
         self._places: dict[str, Place] = {}
         self.tables: list[Guests] = []
