@@ -56,13 +56,12 @@ docs: $(STAMP) ## Write the generated parts of README.md and docs/
 	$(BIN)/python docs/generate.py
 
 # The figures of README.md: the default training, then everyone against everyone.
-results: $(STAMP) ## Train and measure anew what README.md shows (some twenty minutes)
-	$(BIN)/python train.py --out runs/ppo-default
-	$(BIN)/python evaluate.py --agents runs/ppo-default random greedy counter strong \
+results: $(STAMP) ## Measure anew what README.md shows (some minutes)
+	$(BIN)/python evaluate.py --agents pocket-2p random greedy counter strong \
 	--deals 10000 --seed 1 --json docs/results/1-pocket-2p.json
-	$(BIN)/python evaluate.py --agents greedy counter strong --num-players 4 \
+	$(BIN)/python evaluate.py --agents pocket-4p greedy counter strong --num-players 4 --design round-robin \
 	--deals 5000 --seed 1 --json docs/results/2-pocket-4p.json
-	$(BIN)/python evaluate.py --agents random greedy counter strong --rules classic \
+	$(BIN)/python evaluate.py --agents classic-2p random greedy counter strong --rules classic \
 	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
 	$(BIN)/python docs/generate.py
 
