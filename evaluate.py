@@ -30,7 +30,7 @@ from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
 from pocket_uno_env.designs import DesignError
 from pocket_uno_env.files import FileError, whole_file
-from pocket_uno_env.journal import PLAN, DiskJournal, JournalError
+from pocket_uno_env.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text
 from pocket_uno_env.report import tournament_report
@@ -40,6 +40,8 @@ from pocket_uno_env.tournament import Plan, plan_of, run
 from pocket_uno_env.verdicts import MARGIN
 from pocket_uno_env.workers import WorkersError, make_workers
 
+KEPT = ("num_players", "seed", "episode", "max_cycles", "max_rounds", "chunk_deals", "control")
+"""Options that are fields of a `Plan`: a run goes on with those it began with."""
 ERRORS = (
     *(AgentError, ArenaError, DesignError, FileError, JournalError, RulesError, WorkersError),
     ladder.LadderError,
@@ -104,6 +106,7 @@ class Options:
 
 def make_plan(options: Options) -> Plan:
     """Check the options and the agents; what is to be played."""
+    check_margin(options.margin)
     try:
         sprt = None if options.sprt is None else Sprt.parse(options.sprt, options.error_rate)
     except ValueError as error:
@@ -126,6 +129,48 @@ def make_plan(options: Options) -> Plan:
     )
 
 
+def check_margin(margin: Any) -> None:
+    """`ArenaError` for one that no verdict can go by."""
+    if not isinstance(margin, int | float) or not 0 <= margin < 0.5:
+        raise ArenaError(f"margin is {margin!r}; expected a number from 0, below 0.5")
+
+
+def began_with(folder: Path) -> Options:
+    """The options that a run began with; those that may be given anew are as by default."""
+    plan, about = read_plan(folder)
+    try:
+        check_margin(about["margin"])
+        test = plan.sprt
+        return Options(
+            **{name: about[name] for name in ("rules", "design", "margin")},
+            **{name: getattr(plan, name) for name in KEPT},
+            sprt=None if test is None else f"{test.low},{test.high}",
+            error_rate=ERROR_RATE if test is None else test.alpha,
+        )
+    except (KeyError, ArenaError) as error:
+        raise JournalError(f"{folder / PLAN} is damaged: {error}") from error
+
+
+def refuse_changes(began: Options, given: Options) -> None:
+    """`JournalError` if a run is to go on with other options than it began with."""
+    for name in (*KEPT, "rules", "design", "margin", "sprt", "error_rate"):
+        old, new = getattr(began, name), getattr(given, name)
+        if name == "sprt" and old and new and _same_test(old, new):
+            continue
+        if old != new:
+            raise JournalError(
+                f"{given.resume} began with --{name.replace('_', '-')} {old}, not {new}; leave the "
+                "option out, or start a new run"
+            )
+
+
+def _same_test(old: str, new: str) -> bool:
+    try:
+        return Sprt.parse(old) == Sprt.parse(new)
+    except ValueError:
+        return False
+
+
 def evaluate(options: Options) -> dict[str, Any]:
     """Check the options, play, write the files; the report."""
     files = [getattr(options, name) for name in ("json", "csv", "html", "records")]
@@ -133,8 +178,6 @@ def evaluate(options: Options) -> dict[str, Any]:
     for file in files:
         if file is not None and named.count(file.resolve()) > 1:
             raise FileError(f"two options name the file {file}")
-    if options.resume is not None and (options.agents or options.out):
-        raise JournalError("--resume takes its agents and its folder from the run")
     plan = make_plan(options) if options.resume is None else None
     with ExitStack() as stack:
         folder = options.resume or options.out
@@ -213,7 +256,7 @@ def show(report: dict[str, Any], behavior: bool) -> None:
     """Print a report."""
     console = Console()
     console.print(tables.table(report))
-    for line in tables.undecided(report):
+    for line in [*tables.undecided(report), *tables.remarks(report)]:
         console.print(line, markup=False, highlight=False)
     parts = [tables.control_table(report), tables.ratings_table(report)]
     for part in [*parts, *[tables.behavior_table(report)] * behavior]:
@@ -244,6 +287,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 placed = ladder.climb(options, display)
             Console().print(ladder.table(placed))
             return 0
+        if options.resume is not None:
+            if options.agents or options.out:
+                raise JournalError("--resume takes its agents and its folder from the run")
+            # Parsed once more, so that what is not given is what the run began with.
+            began = began_with(options.resume)
+            options = tyro.cli(Options, args=arguments, default=began)
+            refuse_changes(began, options)
         report = evaluate(options)
     except ERRORS as error:
         print(f"evaluate.py: error: {error}", file=sys.stderr)

@@ -45,6 +45,7 @@ class NoisyAgent(Agent):
         self.name = f"noisy:{chance:g},{agent.name}"
         self.chance = chance
         self.agent = agent
+        self.clairvoyant = agent.clairvoyant
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Ask the agent below."""

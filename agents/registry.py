@@ -11,6 +11,8 @@ import importlib
 import importlib.util
 import inspect
 import json
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,11 +164,18 @@ def _entry(name: str, spec: str) -> Entry:
         return _ENTRIES[name]
     if "/" in spec or spec.endswith(".safetensors"):
         raise AgentError(f"no agent {spec!r}: there is no such file or folder")
+    module, _, attribute = spec.partition(":")
+    own = f"; {_not_found(module)}" if attribute else ""
     near = difflib.get_close_matches(name.lower().replace("_", "-"), _ENTRIES)
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
     raise AgentError(
-        f"no agent {spec!r}{hint} Known: {', '.join(usages())}, or the path of a trained run"
+        f"no agent {spec!r}{own}{hint} Known: {', '.join(usages())}, or the path of a trained run"
     )
+
+
+def _not_found(module: str) -> str:
+    places = [os.path.abspath(place) for place in sys.path if not place.endswith(".zip")]
+    return f"no module {module!r} of your own in {places[0]}, nor in the rest of sys.path"
 
 
 def _register_scripted(policy: scripted.Policy) -> None:
@@ -212,6 +221,8 @@ def _imported(argument: str) -> Agent:
     module, _, attribute = argument.partition(":")
     if not module or not attribute:
         raise AgentError(f"agent {argument!r} should be written 'import:MODULE:NAME'")
+    if not importable(module):
+        raise AgentError(f"cannot import agent {argument!r}: {_not_found(module)}")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

@@ -110,6 +110,11 @@ class SearchAgent(Agent):
         self.settings = settings
         self.clairvoyant = clairvoyant
         self._policy = load(settings.policy)
+        if self._policy.clairvoyant and not clairvoyant:
+            raise AgentError(
+                f"policy={settings.policy} cheats: it sees hidden cards, and so would the search; "
+                "name a policy that does not"
+            )
         self._tree = None
         if tree:
             self._tree = new_tree(_ROOM if budget.in_milliseconds else budget.amount + 1)

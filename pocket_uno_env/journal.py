@@ -13,7 +13,9 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import sys
 import time
+import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -71,9 +73,11 @@ class DiskJournal:
             )
         except sqlite3.Error as error:
             self._base.close()
-            raise JournalError(
-                f"cannot use {folder / CHUNKS}: {error}; is another process at it?"
-            ) from error
+            if "locked" in str(error):
+                raise JournalError(
+                    f"cannot use {folder / CHUNKS}: {error}; is another process at it?"
+                ) from error
+            raise self._damaged(error) from error
         self._committed = time.monotonic()
 
     def __enter__(self) -> DiskJournal:
@@ -85,21 +89,54 @@ class DiskJournal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._base.execute("commit")
-        self._base.close()
+        try:
+            self._base.execute("commit")
+        except sqlite3.Error as failure:
+            if error is None:
+                raise self._damaged(failure) from failure
+        finally:
+            self._base.close()
+
+    def _damaged(self, error: Exception) -> JournalError:
+        return JournalError(
+            f"{self.folder / CHUNKS} cannot be used: {error}; move it away, and --resume "
+            f"{self.folder} plays everything again"
+        )
 
     def done(self) -> dict[Task, Played]:
-        """See `tournament.Journal`."""
-        tasks = set(self.plan.tasks())
-        found = {}
-        query = "select line_up, first, count, arrays from chunk"
-        for number, first, count, arrays in self._base.execute(query):
-            if (number, first, count) not in tasks:
-                raise JournalError(f"{self.folder / CHUNKS} does not belong to {PLAN} beside it")
-            lineup = self.plan.line_ups[number]
-            names = tuple(self.plan.agents[agent] for agent in lineup)
-            found[number, first, count] = _unpacked(arrays, lineup, names)
+        """See `tournament.Journal`. What is damaged is left out, so that it is played again."""
+        tasks, found = set(self.plan.tasks()), {}
+        try:
+            for number, first, count, arrays, records in self._base.execute("select * from chunk"):
+                if (number, first, count) not in tasks:
+                    raise JournalError(
+                        f"{self.folder / CHUNKS} does not belong to {PLAN} beside it"
+                    )
+                played = self._read(number, first, count, arrays, records)
+                if played is not None:
+                    found[number, first, count] = played
+        except sqlite3.Error as error:
+            raise self._damaged(error) from error
         return found
+
+    def _read(
+        self, number: int, first: int, count: int, arrays: bytes, records: bytes
+    ) -> Played | None:
+        lineup = self.plan.line_ups[number]
+        names = tuple(self.plan.agents[agent] for agent in lineup)
+        try:
+            played = _unpacked(arrays, lineup, names)
+            if played.games.winner.shape != (count, len(lineup)):
+                raise ValueError("other deals")
+            zlib.decompress(records)
+        except (zlib.error, zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
+            print(
+                f"{self.folder / CHUNKS}: line-up {number}, deals {first} to {first + count - 1} "
+                "cannot be read; they are played again",
+                file=sys.stderr,
+            )
+            return None
+        return played
 
     def records(self, task: Task) -> list[str]:
         """See `tournament.Journal`."""
@@ -153,7 +190,16 @@ def read_plan(folder: Path) -> tuple[Plan, dict[str, Any]]:
         raise JournalError(f"{folder / PLAN} is not JSON: {error}") from error
     if not isinstance(fields, Mapping) or fields.get("format") != FORMAT:
         raise JournalError(f"{folder / PLAN} is not of the format {FORMAT!r}")
-    return Plan.from_dict(fields["plan"]), fields["about"]
+    try:
+        plan = Plan.from_dict(fields["plan"])
+        _ = plan.setting  # checks it
+        about = dict(fields["about"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise JournalError(
+            f"{folder / PLAN} is damaged: {what}; restore it, or start a new run"
+        ) from error
+    return plan, about
 
 
 def _begin(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:

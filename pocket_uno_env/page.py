@@ -12,6 +12,7 @@ from .tables import (
     SHOWN,
     cell,
     in_short,
+    remarks,
     rules_title,
     sequential_text,
     shown_figures,
@@ -98,7 +99,7 @@ def _results(report: dict[str, Any]) -> list[str]:
         *([f"<p><b>{escape(sequential)}.</b></p>"] if sequential else []),
         _table(heads, rows, 2),
         f'<p class="dim">{escape(notes[0])}</p>',
-        *(f"<p>{escape(line)}.</p>" for line in undecided(report)),
+        *(f"<p>{escape(line)}.</p>" for line in [*undecided(report), *remarks(report)]),
     ]
 
 
@@ -136,7 +137,8 @@ def _control(report: dict[str, Any]) -> list[str]:
         "<h2>Without the luck of the draws</h2>",
         _table(["agent", "against", "win rate", "95 %", "games needed"], rows, 2),
         '<p class="dim">Control variates of the cards drawn: the same to expect, and less '
-        "variance. Games needed: how many of them tell as much as all without.</p>",
+        "variance. Games needed: how many of them tell as much as all without. Verdicts go by "
+        "these figures.</p>",
     ]
 
 

@@ -145,7 +145,8 @@ def tournament_report(
     dict
         What `evaluation` gives, and ``command`` (what repeats it), ``design``, ``episode``,
         ``max_rounds``, ``chunk_deals``, ``agents`` (name, kind, fingerprint, whether it repeats
-        itself), ``comparisons``, ``margin``, ``power``; each figure's ``verdict``, and with
+        itself), ``control_refused`` (agents that cheat, so that there are no control variates),
+        ``comparisons``, ``margin``, ``power``; each figure's ``verdict``, and with
         control variates its ``adjusted`` rate and points with the share of games they need;
         ``ratings`` of three agents or more; ``behavior`` by agent; ``sprt``; ``convergence``.
     """
@@ -154,7 +155,8 @@ def tournament_report(
     rules = plan.setting.rules
     report = evaluation(rules, plan.num_players, deals, plan.seed, plan.max_cycles, games)
     compared = sum(len(of.agents) > 1 for of in games)
-    control = plan.control and not any(map(knows_the_pile, agents))
+    cheats = [agent.name for agent in agents if knows_the_pile(agent)]
+    control = plan.control and not cheats
     for entry, of in zip(report["line_ups"], played, strict=True):
         for figure, number in zip(entry["figures"], of.games.agents, strict=True):
             figure.update(_judged(of, number, compared, margin, control))
@@ -177,6 +179,7 @@ def tournament_report(
                 }
                 for agent in agents
             ],
+            "control_refused": cheats if plan.control else [],
             "ratings": _ratings(games),
             "behavior": _behavior(played),
             "sprt": None if plan.sprt is None else _sequential(plan, games[0]),

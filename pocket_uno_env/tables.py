@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
@@ -12,7 +13,10 @@ from .rules import Rules
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.measure import Measurement
     from rich.table import Table
+    from rich.text import Text
 
 SHOWN = {
     "draw_rate": ("draws", "turns begun with a draw"),
@@ -48,15 +52,16 @@ def table(report: dict[str, Any]) -> Table:
     judged = any("verdict" in figure for of in report["line_ups"] for figure in of["figures"])
     if judged:
         notes.append(_about_verdicts(report))
+    unwon = any(_unwon(of) for of in report["line_ups"])
     made = Table(
+        padding=(0, 0 if judged and unwon else 1),  # all columns leave little room for names
         title=f"{rules_title(report['rules'])}, {n} players, {what} in all {n} seat rotations",
         caption=" ".join(notes),
         caption_justify="left",
         title_justify="left",
     )
-    made.add_column("agent", overflow="fold")
-    made.add_column("against", overflow="fold")
-    unwon = any(_unwon(of) for of in report["line_ups"])
+    made.add_column("agent", overflow="fold", min_width=7)
+    made.add_column("against", overflow="fold", min_width=7)
     headings = ["win rate", "interval", "points", games, *["unwon"] * unwon]
     for heading in headings:
         made.add_column(heading, justify="right", no_wrap=True)
@@ -65,8 +70,8 @@ def table(report: dict[str, Any]) -> Table:
     for of, figure in shown_figures(report):
         rate, points = figure["win_rate"], figure["points_per_round"]
         made.add_row(
-            figure["agent"],
-            in_short(figure["against"]),
+            _Name(figure["agent"]),
+            _Name(in_short(figure["against"])),
             f"{rate['mean']:.1%}",
             f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
             f"{points['mean']:.1f}",
@@ -87,6 +92,21 @@ def undecided(report: dict[str, Any]) -> list[str]:
         if found is not None and found["claim"] == "undecided" and not mirrored:
             against = in_short(figure["against"])
             lines.append(f"{figure['agent']} against {against}: {Verdict(**found).text}")
+    return lines
+
+
+def remarks(report: dict[str, Any]) -> list[str]:
+    """What to know before the figures are believed, each a line."""
+    lines = []
+    if report.get("sprt"):
+        lines.append(
+            "Intervals and verdicts ignore that the sequential test chose when to stop; "
+            "go by the test"
+        )
+    if names := report.get("control_refused"):
+        lines.append(
+            f"--control left out: draws are no surprise to {', '.join(names)}, which cheats"
+        )
     return lines
 
 
@@ -164,8 +184,8 @@ def control_table(report: dict[str, Any]) -> Table | None:
     for figure in rows:
         rate = figure["adjusted"]["win_rate"]
         made.add_row(
-            figure["agent"],
-            in_short(figure["against"]),
+            _Name(figure["agent"]),
+            _Name(in_short(figure["against"])),
             f"{rate['mean']:.1%}",
             f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
             f"{rate['games_needed']:.0%}",
@@ -263,6 +283,29 @@ def cell(key: str, value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.1f}" if key in PLAIN_FIGURES else f"{100 * value:.1f}"
+
+
+class _Name:
+    """An agent's name for rich: where it is too long for its column, it breaks after a comma."""
+
+    def __init__(self, text: str) -> None:
+        self.pieces = re.findall(r"[^,:= ]*[,:= ]+|[^,:= ]+", text)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from rich.text import Text
+
+        line = ""
+        for piece in self.pieces:
+            if line and len(line) + len(piece.rstrip()) > options.max_width:
+                yield Text(line, overflow="fold")
+                line = ""
+            line += piece
+        yield Text(line, overflow="fold")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        return Measurement(max(map(len, self.pieces)), sum(map(len, self.pieces)))
 
 
 def _about_verdicts(report: dict[str, Any]) -> str:

@@ -49,6 +49,14 @@ Task = tuple[int, int, int]
 """``(line-up, first deal, number of deals)``."""
 
 
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("num_players", "deals", "seed", "max_cycles", "max_rounds"), int),
+    **dict.fromkeys(("records", "behavior", "control"), bool),
+    **{"rules": dict, "episode": str, "chunk_deals": int},
+}
+"""Fields of `Plan` as JSON."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything that decides a tournament's result.
@@ -143,7 +151,10 @@ class Plan:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
-        """From what `to_dict` gave, also by way of JSON."""
+        """From what `to_dict` gave, also by way of JSON; `ArenaError` for another type."""
+        for name, kind in _TYPES.items():
+            if type(fields[name]) is not kind:
+                raise ArenaError(f"{name} is {fields[name]!r}; expected {kind.__name__}")
         sprt = fields["sprt"]
         return cls(
             **{

@@ -12,9 +12,11 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
 
 from .agents.protocol import Agent
 from .tournament import Plan, Played, Task, Workers, play_task, thinks
@@ -62,7 +64,8 @@ class Processes:
                 while left or asked:
                     while left and len(asked) < 3 * self.count:
                         task = left.popleft()
-                        asked[pool.submit(_play, task)] = task
+                        with _uninterrupted():  # it may start a process, which none would know
+                            asked[pool.submit(_play, task)] = task
                     for future in wait(asked, return_when=FIRST_COMPLETED).done:
                         played = future.result()
                         deaths = 0
@@ -76,15 +79,45 @@ class Processes:
                     ) from error
                 left.extendleft(reversed(asked.values()))
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for process in list((getattr(pool, "_processes", None) or {}).values()):
-                    process.terminate()
+                _end(pool)
 
     def _pool(self, plan: Plan) -> ProcessPoolExecutor:
         # "spawn": a copy of a process with running threads, as Numba's and BLAS's, may hang.
         return ProcessPoolExecutor(
             self.count, multiprocessing.get_context("spawn"), _begin, (plan,)
         )
+
+
+def _end(pool: Any) -> None:
+    """Stop a pool at once, whatever its processes are at."""
+    processes, results = list((pool._processes or {}).values()), pool._result_queue
+    pool.shutdown(wait=False, cancel_futures=True)  # which forgets its processes
+    for process in processes:
+        process.kill()
+    # One may have been killed in the middle of an answer. While we could write the rest, the
+    # pool's thread would wait for it, and the exit of Python for the thread.
+    results._writer.close()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until this is over; processes that start in it never hear of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    masks = hasattr(signal, "pthread_sigmask")
+    if masks:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 class Automatic:

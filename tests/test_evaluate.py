@@ -156,6 +156,10 @@ def test_long_names_and_numbers_fit_80_columns(run, tmp_path, monkeypatch):
         (["--agents", "rlcard-rule", "greedy"], "plays the classic game"),
         (["--resume", "nowhere"], "is no tournament"),
         (["--resume", "nowhere", "--agents", "greedy"], "from the run"),
+        (["--agents", "greedy", "--margin", "nan"], "margin is nan"),
+        (["--agents", "greedy", "--margin", 0.5], "margin is 0.5"),
+        (["--agents", "search:9,policy=clairvoyant:9", "greedy"], "cheats"),
+        (["--agents", "nope:nope", "greedy"], "no module 'nope' of your own in"),
         (["ladder"], "name whom to rate"),
         (["ladder", "gredy"], "did you mean 'greedy'"),
         (["ladder", "greedy", "--num-players", 5], "there is no ladder of rules 'pocket' for 5"),
@@ -267,11 +271,11 @@ def test_a_folder_gets_everything(run, tmp_path):
 
 
 def test_killed_and_resumed_it_ends_with_the_same_table(run, tmp_path):
-    arguments = ["--agents", "noisy:0.3", "noisy:0.6", "--deals", "1200", "--chunk-deals", "40"]
+    arguments = ["--agents", "noisy:0.3", "noisy:0.6", "--deals", "6000", "--chunk-deals", "40"]
     child = spawn(*arguments, "--out", tmp_path / "run", stdout=subprocess.DEVNULL)
     base = tmp_path / "run" / "chunks.sqlite"
     deadline = time.monotonic() + 120
-    while not (base.exists() and base.stat().st_size > 20_000) and time.monotonic() < deadline:
+    while not (base.exists() and base.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.02)
     killed = child.poll() is None
     child.kill()
@@ -283,9 +287,55 @@ def test_killed_and_resumed_it_ends_with_the_same_table(run, tmp_path):
     assert resumed.startswith(whole)
     if killed:
         connection = sqlite3.connect(base)
-        assert connection.execute("select count(*) from chunk").fetchone() == (30,)
-    code, longer, _ = run("--resume", tmp_path / "run", "--deals", 1300)
-    assert "1,300 deals" in longer
+        assert connection.execute("select count(*) from chunk").fetchone() == (150,)
+    code, longer, _ = run("--resume", tmp_path / "run", "--deals", 6100)
+    assert "6,100 deals" in longer
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rules", "classic"), ("seed", 0), ("sprt", "0.5,0.6"), ("margin", 0.2), ("design", "mixed")],
+)
+def test_a_run_goes_on_with_the_options_it_began_with(run, tmp_path, name, value):
+    began = ["--agents", "greedy", "random", "--deals", 9, "--seed", 3, "--csv", tmp_path / "x"]
+    assert run(*began, "--out", tmp_path / "run")[0] == 0
+    code, out, err = run("--resume", tmp_path / "run", f"--{name}", value)
+    assert (code, out) == (2, "")
+    assert f"began with --{name}" in err
+    assert run("--resume", tmp_path / "run", "--seed", 3)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("deals", "x"), ("seed", None), ("agents", 3), ("rules", []), ("sprt", 1)]
+)
+def test_a_damaged_plan_is_one_clear_line(run, tmp_path, field, value):
+    folder = tmp_path / "run"
+    run("--agents", "greedy", "random", "--deals", 9, "--out", folder)
+    found = json.loads((folder / "plan.json").read_text())
+    found["plan"][field] = value
+    (folder / "plan.json").write_text(json.dumps(found))
+    code, _, err = run("--resume", folder)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "plan.json is damaged" in err
+
+
+def test_names_break_at_commas(run):
+    names = ["noisy:0.1,strong", "noisy:0.25,random-uno"]
+    _, out, _ = run("--agents", *names, "--num-players", 3, "--deals", 40)
+    cells = {cell.strip() for line in out.splitlines() for cell in line.split("│")[1:3]}
+    assert {"0.1,", "noisy:0.1,", "noisy:0.1,strong"} & cells
+    assert "random-uno" in cells
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_the_figures_leave_out_is_said(run, tmp_path):
+    page = tmp_path / "x.html"
+    cheat = "noisy:0.9,clairvoyant:1"
+    _, out, _ = run("--agents", cheat, "first", "--deals", 4, "--control", "--html", page)
+    assert f"--control left out: draws are no surprise to {cheat}" in " ".join(out.split())
+    assert "--control left out" in page.read_text()
+    _, out, _ = run("--agents", "greedy", "first", "--deals", 40, "--sprt", "0.5,0.6")
+    assert "ignore that the sequential test chose when to stop" in out
 
 
 def test_an_interrupted_folder_says_how_to_go_on(run, tmp_path, monkeypatch):

@@ -4,8 +4,11 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -278,6 +281,42 @@ def test_results_of_another_plan_are_refused(tmp_path):
     base.close()
     with DiskJournal(tmp_path / "run") as journal, pytest.raises(JournalError, match="belong"):
         journal.done()
+
+
+def test_what_is_damaged_is_played_again(tmp_path, whole, capsys):
+    plan = make(records=True, control=True)
+    with DiskJournal(tmp_path / "run", plan) as journal:
+        run(plan, Here(plan.load_agents()), journal)
+    base = sqlite3.connect(tmp_path / "run" / CHUNKS)
+    base.execute("update chunk set arrays = x'00' where line_up = 1 and first = 7")
+    base.execute("update chunk set records = x'00' where line_up = 0 and first = 0")
+    base.commit()
+    base.close()
+    with DiskJournal(tmp_path / "run") as journal:
+        assert same(table(plan, Here(plan.load_agents()), journal), whole)
+    said = capsys.readouterr().err
+    assert said.count(CHUNKS) == 2
+    assert "line-up 1, deals 7 to 13" in said
+    (tmp_path / "run" / CHUNKS).write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    with pytest.raises(JournalError, match="move it away") as error, DiskJournal(tmp_path / "run"):
+        pass
+    assert "process" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_processes_end_at_once_amid_their_answers(tmp_path):
+    """They are killed while they write more than a pipe holds; nobody waits for the rest."""
+    program = (
+        "import sys, time; from test_tournament import make, Processes\n"
+        "if __name__ == '__main__':\n"
+        "    plan = make(deals=20000, chunk=500, records=True)\n"
+        "    results = Processes(2).play(plan, plan.tasks())\n"
+        "    next(results); results.close()\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    here = str(Path(__file__).parent)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+    subprocess.run([sys.executable, tmp_path / "program.py"], env=env, timeout=90, check=True)
 
 
 def test_an_agent_that_has_changed_is_refused():
