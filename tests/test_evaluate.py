@@ -426,8 +426,6 @@ def test_ctrl_c_leaves_no_file(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
-        # A shell starts what is in its background, and its children, deaf to SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     part = tmp_path / "games.jsonl.part"
     deadline = time.monotonic() + 120
@@ -437,7 +435,9 @@ def test_ctrl_c_leaves_no_file(tmp_path):
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, "")
-    assert err == "evaluate.py: interrupted, no file was written\n"
+    # It may have had to compile, and to say so and how far it was.
+    assert err.endswith("evaluate.py: interrupted, no file was written\n")
+    assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -257,16 +257,11 @@ def test_wrong_options_are_named(
     assert message in err and err.count("\n") <= 2
 
 
-def hear_ctrl_c() -> None:
-    """Run in the child: a shell starts what is in its background deaf to SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def start_play(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "pocket_uno_env.agents.play", "--record", "game.jsonl", *options],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=hear_ctrl_c,
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
 
 
