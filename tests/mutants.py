@@ -99,8 +99,8 @@ MUTANTS = [
     (
         "guilt is written into the observation",
         "observation.py",
-        "    if row.direction == 1:\n",
-        "    if row.direction == 1 and not row.guilty:\n",
+        "one * (row.direction == 1)",
+        "one * ((row.direction == 1) & (not row.guilty))",
     ),
     (
         "a challenge lost costs three more cards",
