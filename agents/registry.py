@@ -175,7 +175,7 @@ def _entry(name: str, spec: str) -> Entry:
 
 def _not_found(module: str) -> str:
     places = [os.path.abspath(place) for place in sys.path if not place.endswith(".zip")]
-    return f"no module {module!r} of your own in {places[0]}, nor in the rest of sys.path"
+    return f"No module named {module!r} in {places[0]}, nor in the rest of sys.path"
 
 
 def _register_scripted(policy: scripted.Policy) -> None:
