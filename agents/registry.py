@@ -221,12 +221,12 @@ def _imported(argument: str) -> Agent:
     module, _, attribute = argument.partition(":")
     if not module or not attribute:
         raise AgentError(f"agent {argument!r} should be written 'import:MODULE:NAME'")
-    if not importable(module):
-        raise AgentError(f"cannot import agent {argument!r}: {_not_found(module)}")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise AgentError(f"cannot import agent {argument!r}: {error}") from error
+        missing = isinstance(error, ModuleNotFoundError) and error.name == module
+        why = _not_found(module) if missing else error
+        raise AgentError(f"cannot import agent {argument!r}: {why}") from error
     agent = found if isinstance(found, Agent) else _made(found, argument)
     if not isinstance(agent, Agent):
         raise AgentError(f"{argument!r} is {agent!r}; expected an Agent, or what makes one")
