@@ -175,7 +175,7 @@ def _entry(name: str, spec: str) -> Entry:
 
 def _not_found(module: str) -> str:
     places = [os.path.abspath(place) for place in sys.path if not place.endswith(".zip")]
-    return f"no module {module!r} of your own in {places[0]}, nor in the rest of sys.path"
+    return f"No module named {module!r} in {places[0]}, nor in the rest of sys.path"
 
 
 def _register_scripted(policy: scripted.Policy) -> None:
@@ -221,12 +221,12 @@ def _imported(argument: str) -> Agent:
     module, _, attribute = argument.partition(":")
     if not module or not attribute:
         raise AgentError(f"agent {argument!r} should be written 'import:MODULE:NAME'")
-    if not importable(module):
-        raise AgentError(f"cannot import agent {argument!r}: {_not_found(module)}")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise AgentError(f"cannot import agent {argument!r}: {error}") from error
+        missing = isinstance(error, ModuleNotFoundError) and error.name == module
+        why = _not_found(module) if missing else error
+        raise AgentError(f"cannot import agent {argument!r}: {why}") from error
     agent = found if isinstance(found, Agent) else _made(found, argument)
     if not isinstance(agent, Agent):
         raise AgentError(f"{argument!r} is {agent!r}; expected an Agent, or what makes one")

@@ -159,7 +159,7 @@ def test_long_names_and_numbers_fit_80_columns(run, tmp_path, monkeypatch):
         (["--agents", "greedy", "--margin", "nan"], "margin is nan"),
         (["--agents", "greedy", "--margin", 0.5], "margin is 0.5"),
         (["--agents", "search:9,policy=clairvoyant:9", "greedy"], "cheats"),
-        (["--agents", "nope:nope", "greedy"], "no module 'nope' of your own in"),
+        (["--agents", "nope:nope", "greedy"], "No module named 'nope' in"),
         (["ladder"], "name whom to rate"),
         (["ladder", "gredy"], "did you mean 'greedy'"),
         (["ladder", "greedy", "--num-players", 5], "there is no ladder of rules 'pocket' for 5"),
