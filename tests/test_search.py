@@ -239,7 +239,7 @@ def test_the_clairvoyant_is_the_ceiling() -> None:
 def test_the_same_seed_gives_the_same_games_in_any_batch(spec: str) -> None:
     agents = [load(spec), load("greedy")]
     (many,) = arena.play("pocket", 2, agents, 6, 9)
-    (few,) = arena.play("pocket", 2, agents, 6, 9, chunk_games=2)
+    (few,) = arena.play("pocket", 2, agents, 6, 9, chunk_deals=2)
     assert (many.winner == few.winner).all() and (many.decisions == few.decisions).all()
     assert (many.points == few.points).all()
 
