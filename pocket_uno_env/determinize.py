@@ -14,12 +14,12 @@ import numpy as np
 
 from .bits import EMPTY, add_card, bit, first, has_card, remove_card, size, without_first
 from .cards import CARD_WORDS, MAX_CARDS
-from .engine import UNO_PENALTY, matching_kinds
+from .engine import UNO_PENALTY, is_guilty
 from .information import UNSEEN, place_of
 from .kernel import kernel
 from .piles import seat_after, shuffle
 from .rng import mix, next_state
-from .rules import MAX_SEATS, NO_COLOR
+from .rules import MAX_SEATS
 from .state import NO_CARD, NO_SEAT, Effect, Phase
 from .turns import cards_hit
 
@@ -180,11 +180,7 @@ def _is_guilty(rules, row, seat):
                     penalty -= 1
                 else:
                     hand |= bit(rules.card_kind[card])
-    if rules.guilt_by_color_only:
-        if row.color_before == NO_COLOR:
-            return False
-        return hand & rules.color_kinds[row.color_before] != EMPTY
-    return matching_kinds(rules, hand, row.top_before, row.color_before) != EMPTY
+    return is_guilty(rules, row, hand)
 
 
 @kernel

@@ -284,7 +284,7 @@ def _play(rules, row, kind, color, supply, log):
     if row.hand_size[seat] == 0:
         _go_out(rules, row, supply, log)
         return
-    row.guilty = _is_guilty(rules, row, row.hand_kinds[seat])
+    row.guilty = is_guilty(rules, row, row.hand_kinds[seat])
     row.to_act = seat
     if row.hand_size[seat] == 1 and not rules.uno_automatic:
         row.phase = Phase.UNO
@@ -304,7 +304,7 @@ def _after_call(rules, row, supply, log):
 
 
 @inlined
-def _is_guilty(rules, row, hand):
+def is_guilty(rules, row, hand):
     """Whether a hand without the card just played makes a challenge succeed (section 4)."""
     if rules.guilt_by_color_only:
         if row.color_before == NO_COLOR:
