@@ -11,7 +11,7 @@ TYPES  := build/types
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup train test lint types format docs results weights scripted ladders figures \
-	ablation soak bench bench-check clean
+	ablation soak bench bench-check test-ecosystem clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -114,6 +114,19 @@ ablation: $(STAMP) ## Measure what each part of the training is worth (ten minut
 	rm -rf runs/ablation docs/results/training/ablation.json
 	$(BIN)/python benchmarks/ablation.py
 
+# Frameworks that cannot share .venv, by their pins or their weight, each in an environment of its
+# own; the tests lie beside its requirements.
+ECOSYSTEM := frameworks rllib
+
+$(ECOSYSTEM:%=.venv-%/.installed): .venv-%/.installed: ecosystem/%/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-ecosystem: $(ECOSYSTEM:%=.venv-%/.installed) ## Test against other frameworks (half an hour)
+	for name in $(ECOSYSTEM); do .venv-$$name/bin/python -m pytest ecosystem/$$name $(ARGS) || exit 1; done
+
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)
 
@@ -133,5 +146,5 @@ bench-check: $(STAMP) $(PEERS) ## Measure and hold the ratios against those of R
 	$(BIN)/python benchmarks/bench.py --check $(ARGS)
 
 clean: ## Remove .venv, caches and build output; runs/ stays
-	rm -rf $(VENV) .venv-rlcard .venv-openspiel .venv-pettingzoo build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-* build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
