@@ -10,7 +10,7 @@ TYPES  := build/types
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint types format docs results weights scripted ladders figures \
+.PHONY: help setup train test lint tree types format docs results weights scripted ladders figures \
 	ablation soak bench bench-check test-ecosystem clean
 
 help: ## List the targets
@@ -39,12 +39,14 @@ lint: $(STAMP) types ## Ruff's rules, its formatting, and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-# agents/ is installed as pocket_uno_env.agents, a mapping that mypy does not know: it is shown a
-# tree of links that looks like the installed package.
-types: $(STAMP) ## Check types
+# agents/ is installed as pocket_uno_env.agents, a mapping that mypy and mkdocstrings do not know:
+# they are shown a tree of links that looks like the installed package.
+tree:
 	@rm -rf $(TYPES) && mkdir -p $(TYPES)/pocket_uno_env
 	@ln -s $(CURDIR)/pocket_uno_env/* $(CURDIR)/agents $(TYPES)/pocket_uno_env/
 	@ln -s $(CURDIR)/train.py $(CURDIR)/evaluate.py $(TYPES)/
+
+types: $(STAMP) tree ## Check types
 	cd $(TYPES) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml \
 	--cache-dir $(CURDIR)/.mypy_cache pocket_uno_env train.py evaluate.py
 
@@ -52,8 +54,15 @@ format: $(STAMP) ## Sort imports, apply safe fixes, format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(STAMP) ## Write the generated parts of README.md and docs/
+.venv-docs/.installed: docs/requirements.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+docs: $(STAMP) .venv-docs/.installed tree ## Write the generated parts of the documents; build the site
 	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+	@echo 'The site is in build/site; to read it: $(PYTHON) -m http.server --directory build/site'
 
 # The figures of README.md: the default training, then everyone against everyone.
 results: $(STAMP) ## Measure anew what README.md shows (some minutes)

@@ -11,14 +11,18 @@ measures anew.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import generate_environment
+
 from pocket_uno_env import describe as describe_observation
-from pocket_uno_env.agents import describe, names, registry
+from pocket_uno_env import pocket_uno_v0
+from pocket_uno_env.agents import describe, load, names, registry
 from pocket_uno_env.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,10 +30,15 @@ README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
+ENVIRONMENT = ROOT / "docs" / "environment.md"
+RECORDS = ROOT / "docs" / "records.md"
+TESTING = ROOT / "docs" / "testing.md"
+TESTS = ROOT / "tests"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"
+RECORD_SEED = 5
 
 
 def observation() -> str:
@@ -219,11 +228,60 @@ def rlcard() -> str:
     return "\n".join([*rows, "", "```", *commands, "```"])
 
 
+def record() -> str:
+    """A whole record, small enough to be read: a round of the mini game."""
+    env = pocket_uno_v0.raw_env("mini", max_cycles=8)
+    env.reset(seed=RECORD_SEED)
+    agent = load("greedy")
+    while not env.terminations[env.agent_selection]:
+        env.step(agent.act(env))
+    return f"```json\n{_folded(env.record())}\n```"
+
+
+def _folded(value: Any, indent: str = "") -> str:
+    """JSON with as much on a line as fits."""
+    text = json.dumps(value)
+    if len(indent + text) <= 90 or not value or not isinstance(value, dict | list):
+        return text
+    within = indent + " "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_folded(part, within)}" for key, part in value.items()]
+        return "{" + f",\n{within}".join(parts) + "}"
+    return "[" + f",\n{within}".join(_folded(part, within) for part in value) + "]"
+
+
+def tests() -> str:
+    """How many tests of which kind there are; the functions rounded down, as they become more."""
+    functions = sum(
+        len(re.findall(r"^ *def test_", path.read_text("utf-8"), re.M))
+        for path in TESTS.glob("test_*.py")
+    )
+    cases = {path.name: path.read_text("utf-8").count("\n") for path in TESTS.glob("cases/*")}
+    mutants = ast.parse((TESTS / "mutants.py").read_text("utf-8")).body
+    changed = next(
+        len(node.value.elts)
+        for node in mutants
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MUTANTS"
+    )
+    faults = len(re.findall(r"^\| .*#\d", (ROOT / "docs" / "faults.md").read_text("utf-8"), re.M))
+    rows = [
+        ("test functions, many of them over all presets, players and seeds",
+         f"more than {functions // 100 * 100}"),
+        *((f"rule cases of `{name}`", str(count)) for name, count in sorted(cases.items())),
+        ("mutants of the engine", str(changed)),
+        ("faults reported elsewhere, with the tests that keep them out", str(faults)),
+    ]  # fmt: skip
+    return generate_environment.table(["what", "how many"], [list(row) for row in rows], right=1)
+
+
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
     AGENTS: {"scripted": scripted, "networks": networks},
     SPEED: {"measures": measures},
     EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
+    ENVIRONMENT: generate_environment.PARTS,
+    RECORDS: {"record": record},
+    TESTING: {"tests": tests},
 }
 
 

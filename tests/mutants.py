@@ -1,6 +1,6 @@
 """Change one condition of a kernel on purpose and see which tests notice.
 
-    python tests/mutants.py            all mutants (`make mutants`)
+    python tests/mutants.py            all mutants
     python tests/mutants.py 3 7        some of them
 
 Each mutant is a copy of the project with one line changed, under which the fast tests run until the

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from pocket_uno_env import replay
+from pocket_uno_env.referee import check_record
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -16,7 +22,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 ELSEWHERE = {"onnx.md", "openspiel.md", "rlcard.md", "rllib.md", "tianshou.md", "torchrl.md"}
 EXAMPLES = {
     # The blocks of a page build on one another, as a reader's session would.
-    page.name: "\n".join(
+    page.relative_to(ROOT).as_posix(): "\n".join(
         re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     )
     for page in PAGES
@@ -25,7 +31,7 @@ EXAMPLES = {
 
 
 def test_there_are_examples() -> None:
-    assert "pocket_uno_v0.env(" in EXAMPLES["README.md"] and EXAMPLES["agents.md"]
+    assert "pocket_uno_v0.env(" in EXAMPLES["README.md"] and EXAMPLES["docs/agents.md"]
 
 
 @pytest.mark.parametrize("page", [page for page, code in EXAMPLES.items() if code])
@@ -52,7 +58,7 @@ def anchors(page: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in plain}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8")):
         if re.match(r"https?:|mailto:", target):
@@ -61,6 +67,57 @@ def test_links_lead_somewhere(page: Path) -> None:
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), f"{page.name}: {target}"
         assert not anchor or anchor in anchors(file), f"{page.name}: {target}"
+
+
+HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
+
+
+def test_the_sites_navigation_lists_every_page() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    listed = HOOKS["pages_of"](HOOKS["named"](nav))
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert len(listed) == len(set(listed))
+    assert sorted(set(listed) - set(made_pages())) == sorted(pages)
+
+
+def made_pages() -> dict[str, Path]:
+    """What the site shows of files outside of docs/, by its name there."""
+    files = HOOKS["outside_files"](sorted((ROOT / "docs").rglob("*.md")))
+    return {HOOKS["site_uri"](file): file for file in files}
+
+
+def test_the_sites_links_lead_somewhere() -> None:
+    made = made_pages()
+    pages = {page.relative_to(ROOT / "docs").as_posix(): page for page in PAGES[2:]}
+    count = 0
+    for uri, file in {**pages, **made}.items():
+        if file.is_dir():
+            text = HOOKS["source_page"](file)
+        elif file.suffix == ".md":
+            text = HOOKS["resolved"](file.read_text("utf-8"), file, uri)
+        else:
+            continue
+        assert ")<!-- include -->" not in text
+        for target in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", re.sub(r"(?s)```.*?```", "", text)):
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(uri), target))
+            assert there in pages or there in made or (ROOT / "docs" / there).is_file(), target
+            count += 1
+    assert count > 50
+
+
+def test_a_part_of_another_page_comes_with_its_links() -> None:
+    page = ROOT / "docs" / "quick_start.md"
+    text = HOOKS["resolved"](page.read_text("utf-8"), page, "quick_start.md")
+    assert "pip install -c constraints.txt -e ." in text and "[Training](training.md)" in text
+    with pytest.raises(ValueError, match="no section 'nowhere'"):
+        HOOKS["section"](page, "nowhere")
+
+
+def test_the_record_that_is_shown_is_a_game() -> None:
+    text = (ROOT / "docs" / "records.md").read_text("utf-8")
+    record = json.loads(re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0])
+    check_record(record)
+    assert replay(record)["result"] == record["rounds"][0]["result"]
 
 
 def test_faults_name_tests_that_exist() -> None:
