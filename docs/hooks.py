@@ -56,6 +56,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return resolved(markdown, DOCS / page.file.src_uri, page.file.src_uri)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Name sources as the repository does, and take the marks of code out of the types."""
+    if not page.file.src_uri.startswith("api/"):
+        return html
+    html = html.replace("build/types/pocket_uno_env/agents/", "agents/")
+    return html.replace("build/types/", "").replace("``", "")
+
+
 def named(nav: Any) -> Any:
     """`nav` with folders as lists of their pages, and files outside of docs/ as the site's."""
     if isinstance(nav, list):
@@ -192,7 +200,7 @@ def notebook(content: dict[str, Any]) -> str:
                 parts.append(f"![output](data:image/png;base64,{data['image/png'].strip()})")
             else:
                 printed = output.get("text") or data.get("text/plain") or []
-                parts.append(fenced("".join(printed), "text"))
+                parts.append(fenced(re.sub(r"\x1b\[[\d;]*m", "", "".join(printed)), "text"))
     return "\n\n".join(parts) + "\n"
 
 
