@@ -32,7 +32,7 @@ from pocket_uno_env.designs import DesignError
 from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.kernel import compiling_notice
-from pocket_uno_env.progress import Display, help_text
+from pocket_uno_env.progress import Display, help_text, run_program
 from pocket_uno_env.report import tournament_report
 from pocket_uno_env.rules import PRESETS, RulesError
 from pocket_uno_env.sprt import ERROR_RATE, Sprt
@@ -315,4 +315,4 @@ def _kept(options: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

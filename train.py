@@ -30,7 +30,7 @@ from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
 from pocket_uno_env.kernel import compiling_notice
-from pocket_uno_env.progress import Display, help_text, this_python
+from pocket_uno_env.progress import Display, help_text, run_program, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
@@ -269,4 +269,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

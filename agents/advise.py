@@ -32,7 +32,7 @@ from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
 from pocket_uno_env.agents.registry import usages
-from pocket_uno_env.progress import help_text
+from pocket_uno_env.progress import help_text, run_program
 from pocket_uno_env.render import render_text
 from pocket_uno_env.sight import sight
 
@@ -115,4 +115,4 @@ def _table(advice: dict[str, Any]) -> Table:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

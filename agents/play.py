@@ -22,7 +22,7 @@ from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.agents.table import Table
 from pocket_uno_env.agents.terminal import Left, Terminal, use_color
 from pocket_uno_env.kernel import compiling_notice
-from pocket_uno_env.progress import help_text
+from pocket_uno_env.progress import help_text, run_program
 from pocket_uno_env.rules import PRESETS, RulesError
 from pocket_uno_env.runs import write_json
 
@@ -124,4 +124,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

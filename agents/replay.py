@@ -25,6 +25,7 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
+from pocket_uno_env.progress import run_program
 from pocket_uno_env.record import RecordError as EngineError
 from pocket_uno_env.record import positions
 from pocket_uno_env.referee import RecordError, check_record
@@ -249,4 +250,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

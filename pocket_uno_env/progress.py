@@ -1,4 +1,4 @@
-"""How far a long task is: a bar on a terminal, a plain line now and then anywhere else."""
+"""How far a long task is, on a terminal and anywhere else; what all programs have in common."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import textwrap
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -100,3 +101,17 @@ def this_python() -> str:
     """The running Python, as one would type it here."""
     relative = os.path.relpath(sys.executable)
     return sys.executable if relative.startswith("..") else relative
+
+
+def run_program(main: Callable[[], int]) -> NoReturn:
+    """Run a program and exit: with 1 and without a word if its reader has seen enough."""
+    try:
+        try:
+            status = main()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Python writes what is left once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

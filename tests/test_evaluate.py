@@ -468,3 +468,13 @@ def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not():
     out, err = piped.communicate(timeout=60)
     assert (piped.returncode, err) == (0, "")
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--agents", "greedy", "--deals", 1]], ids=str)
+def test_a_reader_that_has_seen_enough_hears_nothing(arguments):
+    read, write = os.pipe()
+    os.close(read)
+    child = spawn(*arguments, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (1, "")
