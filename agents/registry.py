@@ -205,6 +205,14 @@ def _trained(argument: str) -> Agent:
     return agent
 
 
+@register("rllib", argument="DIR")
+def _rllib(argument: str) -> Agent:
+    """A checkpoint of Ray RLlib, trained on this game (docs/ecosystem/rllib.md)."""
+    rllib = importlib.import_module("pocket_uno_env.agents.rllib")
+    agent: Agent = rllib.load_checkpoint(argument)
+    return agent
+
+
 def _register_network(card: Path) -> None:
     about = json.loads(card.read_text("utf-8"))["about"]
     weights = str(card.with_suffix(".safetensors"))
