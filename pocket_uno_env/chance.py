@@ -1,6 +1,7 @@
 """Kernels for callers that decide the random outcomes: the deal, every draw, what a seat guesses.
 
 `deal` and `engine` take outcomes through ``deck`` and ``supply``; these put them where they belong.
+Every kernel works on the first of some rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from .determinize import redeal
 from .engine import apply, truncate
 from .kernel import kernel
 from .payoff import round_payoffs
-from .piles import arrange
+from .piles import arrange, shuffle
+from .rng import mix
+from .scripted import act
 from .state import End
 
 
@@ -54,3 +57,22 @@ def redeal_row(rules: Any, rows: Any, seat: Any, unseen: Any, seed: Any) -> None
 def pay_row(rules: Any, rows: Any, reward: Any, payoffs: Any) -> None:
     """`payoff.round_payoffs` of the first row."""
     round_payoffs(rules[0], rows[0], reward, payoffs)
+
+
+@kernel
+def play_out_row(
+    rules: Any, rows: Any, policy: Any, seed: Any, max_decisions: Any, reward: Any, payoffs: Any
+) -> None:
+    """Play the first row to its end by a scripted policy; what it pays into ``payoffs``.
+
+    The draw pile is shuffled first; `seed` (uint64) decides that, and all that is random later.
+    """
+    row = rows[0]
+    row.rng = seed
+    row.policy_rng = mix(~seed)
+    shuffle(row, row.draw_pile, np.int64(row.draw_count))
+    while row.end == End.RUNNING:
+        apply(rules[0], row, act(rules[0], row, policy), None, None)
+        if row.end == End.RUNNING and row.decisions >= max_decisions:
+            truncate(row)
+    round_payoffs(rules[0], row, reward, payoffs)

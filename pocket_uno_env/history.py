@@ -17,7 +17,7 @@ import numpy as np
 from .actions import Move
 from .batch import mask_rows
 from .cards import MAX_CARDS
-from .chance import apply_row, deal_row, redeal_row
+from .chance import apply_row, deal_row, play_out_row, redeal_row
 from .deals import Outcomes, Setting, deal_outcomes, deals
 from .determinize import new_unseen
 from .events import DEAL, Cards, Event, card_list
@@ -108,6 +108,30 @@ class History:
         if self._drawn:
             parts.append(f"drawn {card_list(setting.kinds, self._drawn)}")
         return "; ".join(parts)
+
+    def played_out(self, policy: int, reward: int, seed: int) -> np.ndarray:
+        """What each seat is paid if a scripted policy plays all seats from here on.
+
+        Parameters
+        ----------
+        policy : int
+            A `scripted.Policy`.
+        reward : int
+            A `payoff.Reward`.
+
+        Returns
+        -------
+        float64 array, shape ``(num_players,)``
+        """
+        rng = np.random.default_rng(seed)
+        line = self
+        while line.outcomes:
+            ids, chances = zip(*line.outcomes, strict=True)
+            line = line.after(int(rng.choice(ids, p=chances)))
+        payoffs, cap = np.zeros(self.setting.num_players), self.setting.max_decisions
+        arguments = (np.uint64(seed), cap, reward, payoffs)
+        play_out_row(self.setting.table, _copied(line.rows), policy, *arguments)
+        return payoffs
 
     def outcome_name(self, outcome: int) -> str:
         """A random outcome in words."""

@@ -12,7 +12,7 @@ One round, played by the same engine as everywhere. The extra ``spiel`` brings O
 Parameters
 ----------
 rules : str
-    A preset, ``pocket`` by default, or a rules file (TOML or JSON).
+    A preset, ``pocket`` by default, or a rules file (TOML or JSON). `load` takes `Rules`.
 players : int
     2 by default.
 max_decisions : int
@@ -26,8 +26,10 @@ deal : str
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pyspiel
@@ -73,6 +75,26 @@ def _game_type(max_players: int) -> Any:
     )
 
 
+def load(rules: str | Rules = "pocket", players: int = 2, **params: Any) -> PocketUnoGame:
+    """The game by any `Rules`; `params` are the parameters of the module."""
+    text = rules if isinstance(rules, str) else _rules_text(rules)
+    game = pyspiel.load_game(SHORT_NAME, {"rules": text, "players": players, **params})
+    return game  # type: ignore[no-any-return]
+
+
+def _rules_text(rules: Rules) -> str:
+    """Rules as a text that may stand in the name of a game: a preset, or all fields, quoted."""
+    if rules.name != "custom" and rules == Rules.preset(rules.name):
+        return rules.name
+    return quote(json.dumps(rules.to_dict()), safe="")
+
+
+def _rules_of(text: str) -> Rules:
+    if text.startswith(quote("{")):
+        return Rules.from_dict(json.loads(unquote(text)))
+    return Rules.of(text)
+
+
 class PocketUnoGame(pyspiel.Game):
     """The game; see the module.
 
@@ -87,7 +109,7 @@ class PocketUnoGame(pyspiel.Game):
         given = {**_DEFAULTS, **(params or {})}
         if unknown := sorted(set(given) - set(_DEFAULTS)):
             raise ValueError(f"{SHORT_NAME} has no parameter {unknown[0]!r}; {sorted(_DEFAULTS)}")
-        rules = Rules.of(given["rules"])
+        rules = _rules_of(given["rules"])
         players = rules.check_players(given["players"])
         cap = check_count("max_decisions", given["max_decisions"])
         for name, choices in (("reward", list(REWARDS)), ("deal", ["cards", "once"])):
