@@ -305,3 +305,17 @@ def _tree(argument: str) -> Agent:
 def _clairvoyant(argument: str) -> Agent:
     """Cheats: flat Monte Carlo on the true hands and draw pile; the ceiling, not an opponent."""
     return _searching(argument, clairvoyant=True)
+
+
+@register("spiel", argument="BOT")
+def _spiel(argument: str) -> Agent:
+    """A bot of OpenSpiel: random, ismcts:N or mcts:N (docs/ecosystem/openspiel.md)."""
+    try:
+        spiel = importlib.import_module("pocket_uno_env.agents.spiel")
+    except ImportError as error:
+        raise AgentError(
+            f"agent 'spiel:{argument}' is a bot of OpenSpiel, which needs the extra 'spiel' "
+            f"(pip install 'pocket-uno-env[spiel]'): {error}"
+        ) from error
+    agent: Agent = spiel.parse(argument)
+    return agent

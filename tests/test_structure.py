@@ -20,8 +20,8 @@ ROOMS = [
     "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
     "engine", "information", "observation", "payoff", "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
-    "batch", "sight", "story", "record", "picture", "window", "render", "set_up", "aec_env",
-    "pocket_uno_v0",
+    "batch", "sight", "story", "record", "events", "deals", "chance", "history", "picture",
+    "window", "render", "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 # The rooms of evaluation stand on those, and on the agents.
 EVALUATION = [
