@@ -1,0 +1,223 @@
+"""Masked PPO in one file, without a framework: self-play on `Batch`, every seat the learner's.
+
+    python examples/cleanrl_ppo.py --out runs/cleanrl
+    python evaluate.py --agents runs/cleanrl random greedy --deals 1000
+
+One network plays all seats of a thousand games at once. The batch writes observations, masks and
+payoffs straight into the rollout, and what a seat earns is credited along that seat's decisions
+alone. Needs the extra ``train``.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import tyro
+from torch import nn
+from torch.distributions import Categorical
+
+from pocket_uno_env import runs
+from pocket_uno_env.batch import Batch
+
+
+@dataclass
+class Args:
+    """The fields are the options of the command line."""
+
+    out: Path | None = None
+    """The run's folder; by default the next free one in runs/."""
+    rules: str = "pocket"
+    """The rules: the name of a preset, or a file."""
+    num_players: int = 2
+    """Seats at the table, all of them the learner's."""
+    steps: int = 6_000_000
+    """Decisions in all."""
+    games: int = 1024
+    """Games that run side by side."""
+    rollout: int = 64
+    """Decisions in each game between two updates."""
+    epochs: int = 3
+    """Passes over a rollout."""
+    batch_size: int = 4096
+    """Decisions in a step of the optimizer."""
+    learning_rate: float = 1e-3
+    """At the beginning; it falls to 0 in a straight line."""
+    gamma: float = 0.99
+    """What a payoff is worth one decision of the seat earlier."""
+    gae_lambda: float = 0.95
+    """How far advantages look ahead."""
+    clip: float = 0.2
+    """How far a probability may move in one update."""
+    entropy: float = 0.01
+    """Weight of the bonus for entropy."""
+    hidden: int = 128
+    """Width of both hidden layers, of the policy and of the critic."""
+    seed: int = 1
+    """Of games, weights and sampling."""
+
+
+def network(inputs: int, hidden: int, outputs: int, gain: float) -> nn.Sequential:
+    """Two hidden layers with ReLU, orthogonal weights, the last ones scaled by `gain`."""
+    sizes = [inputs, hidden, hidden, outputs]
+    layers: list[nn.Module] = []
+    for i in range(3):
+        linear = nn.Linear(sizes[i], sizes[i + 1])
+        nn.init.orthogonal_(linear.weight, gain if i == 2 else 2**0.5)
+        nn.init.zeros_(linear.bias)
+        layers += [linear, nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def masked(logits: torch.Tensor, masks: torch.Tensor) -> Categorical:
+    """The policy over the legal actions: illegal ones get probability 0."""
+    return Categorical(logits=logits.masked_fill(masks == 0, -1e9), validate_args=False)
+
+
+def advantages(
+    values: np.ndarray,
+    seats: np.ndarray,
+    payoffs: np.ndarray,
+    ends: np.ndarray,
+    gamma: float,
+    gae_lambda: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Generalized advantages along the decisions of each seat.
+
+    Parameters
+    ----------
+    values, seats : shape ``(steps + 1, games)``
+        What the critic expects for the seat to act, and that seat.
+    payoffs : shape ``(steps, games, num_players)``
+    ends : shape ``(steps, games)``
+        Not 0 where the round ended.
+
+    Returns
+    -------
+    advantages : float32, shape ``(steps, games)``
+    known : bool, shape ``(steps, games)``
+        False for decisions whose seat neither acts again in the rollout nor sees the round end.
+    """
+    steps, games, num_players = payoffs.shape
+    every = np.arange(games)
+    found = np.zeros((steps, games), np.float32)
+    known = np.zeros((steps, games), bool)
+    # For each seat what follows its decision: earned until its next one, and the critic's and the
+    # advantage's value there.
+    earned, value, advantage = np.zeros((3, games, num_players), np.float32)
+    follows = np.zeros((games, num_players), bool)
+    value[every, seats[steps]] = values[steps]
+    follows[every, seats[steps]] = True
+    for step in reversed(range(steps)):
+        over = ends[step] != 0
+        earned[over], value[over], advantage[over] = payoffs[step][over], 0, 0
+        follows[over] = True
+        at = every, seats[step]
+        delta = earned[at] + gamma * value[at] - values[step]
+        found[step] = delta + gamma * gae_lambda * advantage[at]
+        known[step] = follows[at]
+        earned[at], value[at], advantage[at] = 0, values[step], found[step]
+        follows[at] = True
+    return found, known
+
+
+def train(args: Args) -> Path:
+    """Train, save the run, and return its folder."""
+    torch.manual_seed(args.seed)
+    batch = Batch(args.games, args.rules, args.num_players)
+    size, n_actions = batch.observation_size, batch.n_actions
+    policy = network(size, args.hidden, n_actions, 0.01)
+    critic = network(size, args.hidden, 1, 1.0)
+    parameters = [*policy.parameters(), *critic.parameters()]
+    optimizer = torch.optim.Adam(parameters, args.learning_rate, eps=1e-5)
+    folder = runs.new_folder(args.out, batch.rules.name, args.num_players)
+
+    # One step more than a rollout: the last line is where the next one begins.
+    steps, games = args.rollout, args.games
+    observations = np.zeros((steps + 1, games, size), np.float32)
+    masks = np.zeros((steps + 1, games, n_actions), np.int8)
+    seats = np.zeros((steps + 1, games), np.int64)
+    payoffs = np.zeros((steps, games, args.num_players), np.float32)
+    ends = np.zeros((steps, games), np.uint8)
+    actions = np.zeros((steps, games), np.int64)
+    log_probs = np.zeros((steps, games), np.float32)
+    batch.reset(args.seed, masks[0], observations[0])
+
+    began, updates = time.monotonic(), max(1, args.steps // (steps * games))
+    for update in range(updates):
+        optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - update / updates)
+        for step in range(steps):
+            seats[step] = batch.to_act
+            with torch.no_grad():
+                logits = policy(torch.from_numpy(observations[step]))
+                choice = masked(logits, torch.from_numpy(masks[step]))
+                action = choice.sample()
+            actions[step], log_probs[step] = action.numpy(), choice.log_prob(action).numpy()
+            # Raises, naming the action, if one is illegal.
+            batch.step(
+                actions[step], masks[step + 1], observations[step + 1], payoffs[step], ends[step]
+            )
+        seats[steps] = batch.to_act
+        with torch.no_grad():
+            values = critic(torch.from_numpy(observations)).squeeze(-1).numpy()
+        advantage, known = advantages(values, seats, payoffs, ends, args.gamma, args.gae_lambda)
+
+        keep = known.ravel()
+        data = [
+            torch.from_numpy(array.reshape(steps * games, *array.shape[2:])[keep])
+            for array in (
+                *(observations[:-1], masks[:-1], actions, log_probs),
+                *(advantage, advantage + values[:-1]),
+            )
+        ]
+        for _ in range(args.epochs):
+            for part in torch.randperm(int(keep.sum())).split(args.batch_size):
+                observed, legal, taken, before, gain, returns = (tensor[part] for tensor in data)
+                choice = masked(policy(observed), legal)
+                ratio = (choice.log_prob(taken) - before).exp()
+                gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+                clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
+                policy_loss = -torch.min(ratio * gain, clipped * gain).mean()
+                value_loss = (critic(observed).squeeze(-1) - returns).pow(2).mean()
+                loss = policy_loss + 0.5 * value_loss - args.entropy * choice.entropy().mean()
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(parameters, 0.5)
+                optimizer.step()
+
+        observations[0], masks[0] = observations[-1], masks[-1]
+        spent, rounds = time.monotonic() - began, np.count_nonzero(ends)
+        print(
+            f"{(update + 1) * steps * games:>10,} decisions  {steps * games / max(rounds, 1):6.1f} "
+            f"a round  entropy {choice.entropy().mean():.2f}  "
+            f"{spent * (updates - update - 1) / (update + 1):5.0f} s left",
+            flush=True,
+        )
+
+    save(folder, args, batch, policy, critic)
+    return folder
+
+
+def save(
+    folder: Path, args: Args, batch: Batch, policy: nn.Sequential, critic: nn.Sequential
+) -> None:
+    """Write a run as train.py's, which evaluate.py, the registry and the browser can play."""
+    tensors, linear = {}, [layer for layer in policy if isinstance(layer, nn.Linear)]
+    for name, net in (("policy", policy), ("value", critic)):
+        for i, layer in enumerate(layer for layer in net if isinstance(layer, nn.Linear)):
+            tensors[f"{name}.{i}.weight"] = layer.weight.detach().numpy()
+            tensors[f"{name}.{i}.bias"] = layer.bias.detach().numpy()
+    layers = [batch.observation_size, *(layer.out_features for layer in linear)]
+    settings = {**asdict(args), "out": str(folder), "reward": "win"}
+    config = runs.config_of(
+        batch.rules, args.num_players, "plain", layers, settings, "examples/cleanrl_ppo.py"
+    )
+    runs.write_json(folder / runs.CONFIG, config)
+    runs.save_tensors(folder / runs.MODEL, tensors, {"steps": args.steps})
+
+
+if __name__ == "__main__":
+    print(f"Model: {train(tyro.cli(Args)) / runs.MODEL}")
