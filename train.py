@@ -251,7 +251,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         torch.set_num_threads(settings.threads)
         with Display() as display:
             folder = train(settings, command, display)
-            more = f"More:  {this_python()} evaluate.py --agents {folder} greedy --deals 10000"
+            evaluate_py = (
+                "evaluate.py" if Path("evaluate.py").exists() else "-m pocket_uno_env evaluate"
+            )
+            more = f"More:  {this_python()} {evaluate_py} --agents {folder} greedy --deals 10000"
             found = evaluate(settings, folder, display) if settings.deals else None
     except (AgentError, RulesError, runs.RunError, ValueError) as error:
         print(f"train.py: error: {error}", file=sys.stderr)

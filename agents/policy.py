@@ -183,24 +183,14 @@ class PolicyAgent(Agent):
         parts = [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
         self.weights[:] = np.concatenate(parts)
 
+    @property
+    def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The network's (weight, bias) pairs, as the class takes them."""
+        return self._layers
+
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse cards, decisions or a number of players other than those of the training."""
-        if num_players != self.num_players:
-            raise AgentError(
-                f"agent {self.name!r} was trained for {self.num_players} players, not {num_players}"
-            )
-        own = self.rules
-        if rules.kinds != own.kinds:
-            raise AgentError(
-                f"agent {self.name!r} was trained with the cards of rules {own.name!r}; rules "
-                f"{rules.name!r} have others"
-            )
-        same_names = catalogue(rules).names == catalogue(own).names
-        if not same_names or layout(rules, num_players) != layout(own, num_players):
-            raise AgentError(
-                f"agent {self.name!r} was trained with other house rules, which ask for other "
-                "decisions"
-            )
+        check_game(self.name, self.rules, self.num_players, rules, num_players)
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
@@ -279,6 +269,22 @@ class PolicyAgent(Agent):
         # The reward is 1 for the winner and -1/(n-1) for each of the others.
         n = self.num_players
         return min(max((float(x[0]) * (n - 1) + 1) / n, 0.0), 1.0)
+
+
+def check_game(name: str, own: Rules, own_players: int, rules: Rules, num_players: int) -> None:
+    """`AgentError` if a network made for ``own`` rules and players cannot play the others."""
+    if num_players != own_players:
+        raise AgentError(f"agent {name!r} was trained for {own_players} players, not {num_players}")
+    if rules.kinds != own.kinds:
+        raise AgentError(
+            f"agent {name!r} was trained with the cards of rules {own.name!r}; rules "
+            f"{rules.name!r} have others"
+        )
+    same_names = catalogue(rules).names == catalogue(own).names
+    if not same_names or layout(rules, num_players) != layout(own, num_players):
+        raise AgentError(
+            f"agent {name!r} was trained with other house rules, which ask for other decisions"
+        )
 
 
 def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:

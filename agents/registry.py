@@ -95,7 +95,7 @@ def networks() -> list[str]:
     """The trained networks that come with the package, such as ``"pocket-2p"``.
 
     Each plays the game that its name says, and no other. Loading one needs safetensors, from the
-    extra ``train``, and no PyTorch.
+    extra ``evaluate``, and no PyTorch.
     """
     return [name for name, entry in _ENTRIES.items() if entry.network]
 
@@ -126,7 +126,7 @@ def load(spec: str) -> Agent:
     spec : str
         One of `names`, such as ``"greedy"``; a name with an argument, such as ``"ppo:runs/x"``;
         one of your own as ``"module:Class"``, if no agent has the module's name; or the path of a
-        trained run's folder or of its ``model.safetensors``.
+        trained run's folder, of its ``model.safetensors``, or of an ``.onnx`` file.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def load(spec: str) -> Agent:
     """
     name, _, argument = spec.partition(":")
     if spec and name not in _ENTRIES and Path(spec).exists():
-        name, argument = "ppo", spec
+        name, argument = "onnx" if spec.endswith(".onnx") else "ppo", spec
     elif name not in _ENTRIES and argument and importable(name):
         name, argument = "import", spec
     entry = _entry(name, spec)
@@ -162,7 +162,7 @@ def importable(module: str) -> bool:
 def _entry(name: str, spec: str) -> Entry:
     if name in _ENTRIES:
         return _ENTRIES[name]
-    if "/" in spec or spec.endswith(".safetensors"):
+    if "/" in spec or spec.endswith((".safetensors", ".onnx")):
         raise AgentError(f"no agent {spec!r}: there is no such file or folder")
     module, _, attribute = spec.partition(":")
     own = f"; {_not_found(module)}" if attribute else ""
@@ -197,8 +197,8 @@ def _trained(argument: str) -> Agent:
         agent: Agent = policy.load_policy(argument)
     except ImportError as error:
         raise AgentError(
-            f"agent {argument!r} is a trained model, which needs the extra 'train' "
-            f"(pip install -e '.[train]'): {error}"
+            f"agent {argument!r} is a trained model, which needs the extra 'evaluate' "
+            f"(pip install 'pocket-uno-env[evaluate]'): {error}"
         ) from error
     except (OSError, ValueError, KeyError) as error:
         raise AgentError(f"cannot load the trained model {argument!r}: {error}") from error
@@ -210,6 +210,20 @@ def _rllib(argument: str) -> Agent:
     """A checkpoint of Ray RLlib, trained on this game (docs/ecosystem/rllib.md)."""
     rllib = importlib.import_module("pocket_uno_env.agents.rllib")
     agent: Agent = rllib.load_checkpoint(argument)
+    return agent
+
+
+@register("onnx", argument="FILE")
+def _onnx(argument: str) -> Agent:
+    """A trained network in an ONNX file that `python -m agents.export` wrote; no PyTorch needed."""
+    try:
+        onnx_policy = importlib.import_module("pocket_uno_env.agents.onnx_policy")
+    except ImportError as error:
+        raise AgentError(
+            f"agent 'onnx:{argument}' needs the extra 'onnx' "
+            f"(pip install 'pocket-uno-env[onnx]'): {error}"
+        ) from error
+    agent: Agent = onnx_policy.OnnxAgent(argument)
     return agent
 
 

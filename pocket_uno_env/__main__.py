@@ -1,7 +1,9 @@
-"""Game records on the command line.
+"""Game records on the command line, and the programs of the clone where there is none.
 
     python -m pocket_uno_env check games.jsonl          verify every game by the rules
     python -m pocket_uno_env show games.jsonl --game 3  print one to read
+    python -m pocket_uno_env evaluate ...               evaluate.py
+    python -m pocket_uno_env train ...                  train.py
 
 The exit status is 0 if all is well, 1 if a game does not follow the rules, and 2 if the command or
 the file is of no use.
@@ -10,6 +12,7 @@ the file is of no use.
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import json
 import os
@@ -35,6 +38,8 @@ from .reference import COLORS, HOUSE_OFF, PRESETS, symbol_of
 WIDTH = 80
 COLOR_NAMES = dict(zip(COLORS, ("red", "blue", "green", "yellow"), strict=True))
 NAME_WIDTH = 16
+PROGRAMS = {"evaluate": "evaluate.py: play agents", "train": "train.py: train an agent"}
+"""Programs with options of their own, each in the extra of its name."""
 
 
 class UsageError(Exception):
@@ -51,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # names of players may hold anything
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in PROGRAMS:
+        return _program(arguments[0], arguments[1:])
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -67,16 +75,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def _program(name: str, arguments: Sequence[str]) -> int:
+    """Run the program, which is a module of the installed package."""
+    try:
+        program = importlib.import_module(f"pocket_uno_env.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("pocket_uno_env"):
+            raise
+        print(
+            f"python -m pocket_uno_env {name}: {error}; it needs the extra {name!r}: "
+            f"pip install 'pocket-uno-env[{name}]'",
+            file=sys.stderr,
+        )
+        return 2
+    sys.argv[0] = f"{name}.py"  # what --help calls it
+    status: int = program.main(arguments)
+    return status
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m pocket_uno_env", description="Check and show records of games."
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check|show")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="|".join(("check", "show", *PROGRAMS))
+    )
     checker = commands.add_parser("check", help="verify every game of a file by the rules")
     checker.add_argument("file", type=Path, metavar="FILE.jsonl", help="records, one a line")
     checker.add_argument(
         "--faults", type=_positive, default=10, metavar="N", help="faults to print (10)"
     )
+    for name, about in PROGRAMS.items():
+        commands.add_parser(name, help=about)
     shower = commands.add_parser("show", help="print a game to read")
     shower.add_argument("file", type=Path, metavar="FILE.jsonl", help="records, one a line")
     shower.add_argument(

@@ -1,0 +1,180 @@
+"""A trained network in an ONNX file as an agent: played by onnxruntime, without PyTorch.
+
+The file is one that ``python -m agents.export`` wrote. Its metadata say which game it plays and how
+its inputs are laid out, so that a file that does not fit is refused and not misread.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents.policy import check_game
+from pocket_uno_env.agents.protocol import Agent, AgentError
+from pocket_uno_env.batch import mask_rows, observe_rows
+from pocket_uno_env.canonical import color_tables, plain_actions, to_view
+from pocket_uno_env.observation import layout
+from pocket_uno_env.rules import Rules, RulesError
+
+FORMAT = "pocket-uno-onnx/1"
+INPUTS = ("observation", "action_mask")
+OUTPUTS = ("logits", "action")
+VIEWS = ("plain", "canonical")
+
+
+def metadata(rules: Rules, num_players: int, view: str) -> dict[str, str]:
+    """What a file says about itself; all but the format and the view in JSON.
+
+    ``rules`` and ``num_players`` are the game, ``view`` is `canonical` or plain. ``observation``
+    lists the blocks of the observation by name, start and length, ``actions`` the names of the
+    actions by id.
+    """
+    blocks = [[block.name, block.start, block.length] for block in layout(rules, num_players)]
+    return {
+        "format": FORMAT,
+        "view": view,
+        "rules": json.dumps(rules.to_dict()),
+        "num_players": json.dumps(num_players),
+        "observation": json.dumps(blocks),
+        "actions": json.dumps(catalogue(rules).names),
+    }
+
+
+class OnnxAgent(Agent):
+    """The likeliest action of the policy in an ONNX file.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Attributes
+    ----------
+    rules, num_players, view
+        What the network was trained for.
+    data : uint8 array
+        The file, byte by byte.
+
+    Raises
+    ------
+    AgentError
+        When the file cannot be read, is not ours, or is for another version of the observation.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.name = f"onnx:{path}"
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise AgentError(f"cannot read the ONNX file {path}: {error}") from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # the network is small, and others play at the same time
+        options.log_severity_level = 4  # what is wrong with a file is said once, below
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                data, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime's errors have no class in common
+            raise AgentError(f"{path} is no ONNX file that onnxruntime can run: {error}") from error
+        about = self._session.get_modelmeta().custom_metadata_map
+        self.rules, self.num_players, self.view = _game(about, str(path))
+        self._check_shapes(str(path))
+        self.data = np.frombuffer(data, np.uint8)
+
+    def _check_shapes(self, path: str) -> None:
+        size = layout(self.rules, self.num_players)[-1].slice.stop
+        n_actions = len(catalogue(self.rules))
+        found = {one.name: (one.type, one.shape[1:]) for one in self._session.get_inputs()}
+        expected = {
+            INPUTS[0]: ("tensor(float)", [size]),
+            INPUTS[1]: ("tensor(int8)", [n_actions]),
+        }
+        names = {one.name for one in self._session.get_outputs()}
+        if found != expected or not set(OUTPUTS) <= names:
+            raise AgentError(
+                f"{path} has the inputs {found} and the outputs {sorted(names)}; expected "
+                f"{expected} and {sorted(OUTPUTS)}"
+            )
+
+    def check(self, rules: Rules, num_players: int) -> None:
+        """Refuse cards, decisions or a number of players other than those of the training."""
+        check_game(self.name, self.rules, self.num_players, rules, num_players)
+
+    def run(self, observations: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The network as it is, in the view that it was trained with.
+
+        Parameters
+        ----------
+        observations : float32 array, shape ``(m, observation_size)``
+        masks : int8 array, shape ``(m, n_actions)``, at least one 1 in each line
+
+        Returns
+        -------
+        logits : float32 array, shape ``(m, n_actions)``, minus infinity for what is not legal
+        actions : int64 array, shape ``(m,)``, the likeliest
+        """
+        logits, actions = self._session.run(
+            OUTPUTS, dict(zip(INPUTS, (observations, masks), strict=True))
+        )
+        return logits, actions
+
+    def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `Agent.act_rows`."""
+        observations, masks, orders = look(rules, rows, index, self.view)
+        _, actions = self.run(observations, masks)
+        if self.view == "canonical":
+            tables = color_tables(rules, self.num_players)
+            plain_actions(tables, orders, actions.copy(), actions)
+        return actions
+
+
+def look(
+    rules: Rules, rows: np.ndarray, index: np.ndarray, view: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the seats to act in ``rows[index]`` see: observations, masks, and their colours' order.
+
+    Returns
+    -------
+    observations : float32 array, shape ``(m, observation_size)``
+    masks : int8 array, shape ``(m, n_actions)``
+    orders : int64 array, shape ``(m, colors)``
+        Which colour stands in which place; of use for the canonical view only.
+    """
+    seats = int(rows["num_players"][index[0]])
+    size = layout(rules, seats)[-1].slice.stop
+    observations = np.empty((len(index), size), np.float32)
+    masks = np.empty((len(index), len(catalogue(rules))), np.int8)
+    orders = np.empty((len(index), rules.colors), np.int64)
+    observe_rows(rules.table, rows, index, observations)
+    mask_rows(rules.table, rows, index, masks)
+    if view == "canonical":
+        to_view(color_tables(rules, seats), observations, masks, orders)
+    return observations, masks, orders
+
+
+def _game(about: dict[str, str], path: str) -> tuple[Rules, int, str]:
+    """Rules, players and view by the metadata; AgentError if they are not ours or not of now."""
+    if about.get("format") != FORMAT:
+        raise AgentError(
+            f"{path} has the format {about.get('format')!r}; expected {FORMAT!r}, a network that "
+            "`python -m agents.export` wrote"
+        )
+    try:
+        rules = Rules.from_dict(json.loads(about["rules"]))
+        players = rules.check_players(json.loads(about["num_players"]))
+        expected = metadata(rules, players, about["view"])
+    except (KeyError, ValueError, TypeError, RulesError) as error:
+        raise AgentError(f"the metadata of {path} are damaged: {error!r}") from error
+    if about["view"] not in VIEWS:
+        raise AgentError(f"{path} has the view {about['view']!r}; expected one of {VIEWS}")
+    for key in ("observation", "actions"):
+        if json.loads(about.get(key, "null")) != json.loads(expected[key]):
+            raise AgentError(
+                f"{path} was written for another {key} layout than this version has; export the "
+                "network again"
+            )
+    return rules, players, about["view"]
