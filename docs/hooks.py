@@ -127,7 +127,9 @@ def site_uri(path: Path) -> str:
 def source_page(path: Path) -> str | bytes:
     """What the site shows of a file outside of docs/."""
     name = path.relative_to(ROOT).as_posix()
-    head = "---\nsearch:\n  exclude: true\n---\n\n"
+    # Sources would bury what a search is for; and what README.md says stands on other pages, too.
+    searched = path.suffix in {".md", ".ipynb"} and path.name != "README.md"
+    head = "" if searched else "---\nsearch:\n  exclude: true\n---\n\n"
     if path.suffix in {".jpg", ".png"}:
         return path.read_bytes()
     if path.is_dir():
@@ -152,7 +154,7 @@ def resolved(text: str, path: Path, uri: str) -> str:
         if match["page"]:
             return resolved(section(target, match["section"]), target, uri)
         there = os.path.relpath(site_uri(target), os.path.dirname(uri))
-        named = match["text"] == match["target"].removesuffix("/") and target.suffix == ".md"
+        named = match["text"] in {match["target"], target.name} and target.suffix == ".md"
         shown = heading(target) if named else match["text"]
         return f"[{shown}]({there}{match['anchor'] or ''})"
 
