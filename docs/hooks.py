@@ -57,9 +57,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Name sources as the repository does, and take the marks of code out of the types."""
+    """Name sources as the repository does; no marks of code in types, no dash before nothing."""
     if not page.file.src_uri.startswith("api/"):
         return html
+    html = re.sub(r'\u2013(\s*<div class="doc-md-description">\s*</div>)', r"\1", html)
     html = html.replace("build/types/pocket_uno_env/agents/", "agents/")
     return html.replace("build/types/", "").replace("``", "")
 
