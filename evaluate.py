@@ -307,8 +307,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _kept(options: Any) -> str:
-    folder = getattr(options, "resume", None) or getattr(options, "out", None)
+def _kept(options: Options | ladder.Options) -> str:
+    if isinstance(options, ladder.Options):
+        if options.out is not None and options.out.exists():
+            return f"what was played is kept in {options.out}; the same command goes on with it"
+        return "no file was written"
+    folder = options.resume or options.out
     if folder is not None and (folder / PLAN).exists():
         return f"what was played is kept; --resume {folder} goes on"
     return "no file was written"

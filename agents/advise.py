@@ -77,14 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = f"Agents: {', '.join(usages())}, or a path."
     options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
     try:
-        from_stdin = str(options.position) == "-"
-        text = sys.stdin.read() if from_stdin else options.position.read_text("utf-8")
-        fields = json.loads(text)
+        fields = json.loads(read(options.position))
         if not isinstance(fields, dict):
             raise AdviceError("a position is a JSON object")
         agents = [load(name) for name in options.agents]
         found = advise(fields, agents)
-    except (AdviceError, AgentError, OSError) as error:
+    except (AdviceError, AgentError) as error:
         print(f"agents.advise: error: {error}", file=sys.stderr)
         return 2
     except (ValueError, RecursionError) as error:
@@ -98,6 +96,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for advice in found["advice"]:
         Console(width=80 if not sys.stdout.isatty() else None).print(_table(advice))
     return 0
+
+
+def read(file: Path) -> str:
+    """The text of a file, or of standard input for "-"; AdviceError if there is none."""
+    if str(file) != "-":
+        try:
+            return file.read_text("utf-8")
+        except OSError as error:
+            raise AdviceError(f"cannot read {file}: {error.strerror}") from error
+    text = sys.stdin.read()
+    if not text.strip():
+        raise AdviceError("no position: name a file, before --agents, or write to standard input")
+    return text
 
 
 def _table(advice: dict[str, Any]) -> Table:

@@ -312,6 +312,10 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
                 f"the run {path} is not finished; train.py --resume {path} goes on with it, and "
                 f"its newest checkpoint {saved[-1]} can be loaded by this name"
             )
+    elif weights.is_file() and weights.suffix != ".safetensors":
+        raise AgentError(
+            f"{path.name} holds no weights; expected the folder of a run, or its {runs.MODEL}"
+        )
     folder = weights.parent
     if folder.name == runs.CHECKPOINTS:
         folder = folder.parent

@@ -170,6 +170,11 @@ def position_rows(position: Position, seed: int = 0) -> Any:
     for step in setup.steps:
         _take(rules, rows, step)
     if rows["to_act"][0] != 0 or Phase(rows["phase"][0]).name.lower() != position.phase:
+        if position.phase == "drawn":
+            raise AdviceError(
+                f"the card drawn, {position.drawn}, cannot be played on {position.top} while "
+                f"{COLOR_NAMES[position.color]} is active, so there is nothing to decide"
+            )
         raise AdviceError(
             f"by the rules this does not lead to a decision of yours in phase {position.phase!r}"
         )
@@ -182,7 +187,11 @@ def _setup(position: Position) -> _Setup:
         return _Setup(own, sizes, position.top, position.color)
     if position.phase == "drawn":
         if position.drawn not in own:
-            raise AdviceError(f"'drawn' is {position.drawn!r}; expected a card of your hand")
+            given = "is missing" if position.drawn is None else f"is {position.drawn!r}"
+            raise AdviceError(
+                f"'drawn' {given}; expected the card that you drew, which is in your hand now: "
+                f"one of {', '.join(sorted(set(own)))}"
+            )
         own.remove(position.drawn)
         pile = [position.drawn]
         sizes[0] -= 1
@@ -372,9 +381,9 @@ def _color(rules: Rules, name: str, of: str, card: str, value: Any) -> str:
         return card[0]
     found = letters.get(value.lower()) if isinstance(value, str) else None
     if found is None:
+        given = "is missing" if value is None else f"is {str(value)[:60]!r}"
         raise AdviceError(
-            f"{name!r} is {str(value)[:60]!r}; {of!r} is {card}, so one of "
-            f"{', '.join(letters)} is needed"
+            f"{name!r} {given}; {of!r} is {card}, so one of {', '.join(letters)} is needed"
         )
     if card not in WILDS and found != card[0]:
         raise AdviceError(f"{of!r} is {card}, so {name!r} cannot be {COLOR_NAMES[found]}")

@@ -237,10 +237,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = tyro.cli(Options, args=arguments, description=__doc__)
     try:
         agents = [load(name) for name in options.agents]
+        doing = f"read {options.records}"
         text = options.records.read_text("utf-8")
         made = film(read_records(text, options.game), agents)
+        doing = f"write {options.out}"
         write_whole(options.out, page_of(made).encode())
-    except (AgentError, ReplayError, OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        print(f"agents.replay: error: cannot {doing}: {error.strerror}", file=sys.stderr)
+        return 2
+    except (AgentError, ReplayError, UnicodeDecodeError) as error:
         print(f"agents.replay: error: {error}", file=sys.stderr)
         return 2
     print(f"{len(made['frames'])} positions in {options.out}")

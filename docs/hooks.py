@@ -57,9 +57,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Name sources as the repository does, and take the marks of code out of the types."""
+    """Name sources as the repository does; no marks of code in types, no dash before nothing."""
     if not page.file.src_uri.startswith("api/"):
         return html
+    html = re.sub(r'\u2013(\s*<div class="doc-md-description">\s*</div>)', r"\1", html)
     html = html.replace("build/types/pocket_uno_env/agents/", "agents/")
     return html.replace("build/types/", "").replace("``", "")
 
@@ -127,7 +128,9 @@ def site_uri(path: Path) -> str:
 def source_page(path: Path) -> str | bytes:
     """What the site shows of a file outside of docs/."""
     name = path.relative_to(ROOT).as_posix()
-    head = "---\nsearch:\n  exclude: true\n---\n\n"
+    # Sources would bury what a search is for; and what README.md says stands on other pages, too.
+    searched = path.suffix in {".md", ".ipynb"} and path.name != "README.md"
+    head = "" if searched else "---\nsearch:\n  exclude: true\n---\n\n"
     if path.suffix in {".jpg", ".png"}:
         return path.read_bytes()
     if path.is_dir():
@@ -152,7 +155,7 @@ def resolved(text: str, path: Path, uri: str) -> str:
         if match["page"]:
             return resolved(section(target, match["section"]), target, uri)
         there = os.path.relpath(site_uri(target), os.path.dirname(uri))
-        named = match["text"] == match["target"].removesuffix("/") and target.suffix == ".md"
+        named = match["text"] in {match["target"], target.name} and target.suffix == ".md"
         shown = heading(target) if named else match["text"]
         return f"[{shown}]({there}{match['anchor'] or ''})"
 

@@ -126,7 +126,7 @@ class Games:
 
     def name(self, agent: int) -> str:
         """What `agent` is called."""
-        return self.names[self.lineup.index(agent)]
+        return self.names[self.places(agent)[0]]
 
     def win_rates(self, agent: int) -> np.ndarray:
         """The win rate of `agent` in each block: float64, shape ``(deals,)``, in [0, 1].
@@ -152,8 +152,14 @@ class Games:
         return Games(self.lineup, self.names, *(getattr(self, name)[:deals] for name in COLUMNS))
 
     def places(self, agent: int) -> list[int]:
-        """The places of `agent` in the line-up."""
-        return [place for place, number in enumerate(self.lineup) if number == agent]
+        """The places of `agent` in the line-up; ArenaError if it has none."""
+        places = [place for place, number in enumerate(self.lineup) if number == agent]
+        if not places:
+            raise ArenaError(
+                f"agent {agent!r} does not play in this line-up; expected one of {self.agents}, "
+                "an agent's number in what was given to play"
+            )
+        return places
 
 
 COLUMNS = ("winner", "points", "end", "decisions", "rounds")

@@ -11,8 +11,9 @@ version that is raised when it is measured anew; a rating should be quoted with 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,11 +22,12 @@ import tyro
 from .agents.protocol import Agent
 from .arena import Games
 from .files import whole_file
+from .journal import PLAN, DiskJournal
 from .progress import Display
 from .ratings import rate_against
 from .report import tournament_report
 from .statistics import rate_estimate
-from .tournament import Plan, fingerprint, plan_of, run
+from .tournament import Plan, Played, fingerprint, plan_of, run
 from .workers import make_workers
 
 if TYPE_CHECKING:
@@ -62,6 +64,10 @@ class Options:
     """The same seed gives the same deals."""
     processes: int = 0
     """Processes to play in; 0: as many as pay."""
+    ray: str | None = None
+    """Play on a Ray cluster: its address, or "local"."""
+    out: Path | None = None
+    """A folder where what is played is kept as it comes: the same command goes on with it."""
     json: Path | None = None
     """Write what was found to this file."""
     measure: bool = False
@@ -118,8 +124,7 @@ def climb(options: Options, display: Display) -> dict[str, Any]:
     for spec in dict.fromkeys(options.agents):
         names = [spec, *(name for name in known["ratings"] if name != spec)]
         plan, agents = _plan(options, names, "gauntlet")
-        display.begin(spec, plan.games)
-        played = run(plan, make_workers(agents, options.processes), None, display.report)
+        played = _played(options, spec, plan, agents, display)
         games = [of.games for of in played]
         elo = {name: rating["mean"] for name, rating in known["ratings"].items()}
         rating = rate_against(games, elo)
@@ -138,8 +143,7 @@ def _measure(options: Options, display: Display) -> dict[str, Any]:
     """Everyone on the ladder against everyone; writes the file."""
     names = [*RUNGS, *MORE_RUNGS.get(options.rules, ())]
     plan, agents = _plan(options, names, "round-robin")
-    display.begin("ladder", plan.games)
-    played = run(plan, make_workers(agents, options.processes), None, display.report)
+    played = _played(options, "ladder", plan, agents, display)
     report = tournament_report(plan, agents, played, "round-robin", rules_name=options.rules)
     file = path(options.rules, options.num_players)
     version = 1 + (json.loads(file.read_text("utf-8"))["version"] if file.exists() else 0)
@@ -212,6 +216,28 @@ def _plan(options: Options, names: Sequence[str], design: str) -> tuple[Plan, li
         names, options.rules, options.num_players, options.deals, options.seed, design=design
     )
     return plan, plan.load_agents()
+
+
+def _played(
+    options: Options, name: str, plan: Plan, agents: Sequence[Agent], display: Display
+) -> list[Played]:
+    """Play, or go on playing what ``--out`` has of it."""
+    display.begin(name, plan.games)
+    workers = make_workers(agents, options.processes, options.ray)
+    if options.out is None:
+        return run(plan, workers, None, display.report)
+    stem = path(options.rules, options.num_players).stem
+    folder = options.out / re.sub(r"[^\w.,-]+", "_", f"{stem}-{name}")
+    begun = (folder / PLAN).exists()
+    with DiskJournal(folder, None if begun else plan) as journal:
+        if replace(journal.plan, deals=plan.deals) != plan:
+            raise LadderError(
+                f"{folder} was begun with other options, or with another agent of this name; "
+                "choose another --out"
+            )
+        if begun:
+            journal.extend(plan.deals)
+        return run(plan, workers, journal, display.report)
 
 
 def _rate(games: Games) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Display(AbstractContextManager["Display"]):
         )
         self._task = self._bar.add_task("", visible=False, figures="")
         self._name, self._total, self._first = "", 1, 0
-        self._ended = False
+        self._reports, self._ended = 0, False
         self._began = self._shown = time.monotonic()
 
     def __enter__(self) -> Display:
@@ -58,7 +58,7 @@ class Display(AbstractContextManager["Display"]):
         self._bar.remove_task(self._task)
         self._task = self._bar.add_task(name, total=total, completed=done, figures="")
         self._name, self._total, self._first = name, total, done
-        self._ended = False
+        self._reports, self._ended = 0, False
         self._began = self._shown = time.monotonic()
 
     def say(self, text: str) -> None:
@@ -69,15 +69,22 @@ class Display(AbstractContextManager["Display"]):
         """So much is done; `figures` as in ``{"win_rate": 0.5}``."""
         if self._bar.disable:
             now = time.monotonic()
+            self._reports += 1
+            if self._reports <= 2:
+                # The first piece of work waits for kernels to be compiled: the clock starts after.
+                self._began, self._first = now, done
             last = self._last_line and done >= self._total and not self._ended
             if self._ended or (now - self._shown < self.every and not last):
                 return
             self._shown, self._ended = now, last
-            rate = (done - self._first) / max(now - self._began, 1e-9)
-            left = max(self._total - done, 0) / max(rate, 1e-9)
+            speed = ""
+            if done > self._first:
+                rate = (done - self._first) / max(now - self._began, 1e-9)
+                left = max(self._total - done, 0) / rate
+                speed = f", {rate:,.0f}/s, {left:.0f} s left"
             self.say(
-                f"{self._name}: {min(done, self._total):,} of {self._total:,}, {rate:,.0f}/s, "
-                f"{left:.0f} s left{_text(figures, ', ')}"
+                f"{self._name}: {min(done, self._total):,} of {self._total:,}{speed}"
+                f"{_text(figures, ', ')}"
             )
         else:
             self._bar.update(self._task, completed=done, figures=_text(figures, ""))

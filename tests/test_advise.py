@@ -131,8 +131,13 @@ IMPOSSIBLE = [
     ({"scores": [1]}, "'scores' has 1 numbers; expected 2"),
     ({"direction": 2}, "'direction' is 2"),
     ({"phase": "stack"}, "'phase' is 'stack'"),
-    ({"phase": "drawn"}, "'drawn' is None; expected a card of your hand"),
-    ({"phase": "drawn", "drawn": "G7", "top": "R6"}, "does not lead to a decision of yours"),
+    ({"top": "W"}, "'color' is missing"),
+    ({"phase": "drawn"}, "'drawn' is missing; expected the card that you drew"),
+    ({"phase": "drawn", "drawn": "B2"}, "'drawn' is 'B2'; expected the card that you drew"),
+    (
+        {"phase": "drawn", "drawn": "G7", "top": "R6"},
+        "the card drawn, G7, cannot be played on R6 while red is active",
+    ),
     ({"phase": "challenge"}, "needs 'before_top'"),
     ({"phase": "challenge", "before_top": "R3"}, "does not lead to a decision of yours"),
     ({"phase": "uno", "before_top": "B3"}, "after that play you hold one card, not 3"),
@@ -262,3 +267,14 @@ def test_the_command_says_what_is_wrong(
     file.write_text(text)
     code, out, err = run(capsys, str(file))
     assert code == 2 and not out and says in err and err.count("\n") == 1
+
+
+def test_the_command_says_what_it_cannot_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file, says in [(tmp_path / "x", "No such file"), (tmp_path, "Is a directory")]:
+        code, _, err = run(capsys, str(file))
+        assert code == 2 and f"error: cannot read {file}: {says}" in err
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, _, err = run(capsys, "--agents", "greedy")
+    assert code == 2 and "error: no position: name a file" in err

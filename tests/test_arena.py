@@ -235,6 +235,13 @@ def test_a_capped_round_counts_a_share_for_everyone(agent):
         assert record["rounds"][0]["result"]["end"] == "truncated"
 
 
+def test_figures_of_who_did_not_play_are_refused() -> None:
+    (games,) = play("pocket", 2, [load("greedy"), load("random")], 2, 0)
+    for figures in (games.win_rates, games.mean_points, games.name):
+        with pytest.raises(ArenaError, match=r"agent 2 does not play .* one of \[0, 1\]"):
+            figures(2)
+
+
 def test_progress_counts_every_round_once():
     finished = []
     play(

@@ -116,7 +116,7 @@ def test_a_part_of_another_page_comes_with_its_links() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_notebooks_are_pages(path: Path) -> None:
     page = HOOKS["source_page"](path)
-    assert "\n# " in page and "````python\n" in page and "\x1b" not in page
+    assert page.startswith("# ") and "````python\n" in page and "\x1b" not in page
 
 
 def test_the_record_that_is_shown_is_a_game() -> None:

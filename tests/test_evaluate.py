@@ -22,6 +22,7 @@ from pocket_uno_env.arena import play
 from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.statistics import mean_estimate, rate_estimate
+from pocket_uno_env.tournament import play_task
 
 pytest.importorskip("tyro")
 
@@ -49,7 +50,8 @@ def run(monkeypatch, capsys):
             code = stop.code
         out, err = capsys.readouterr()
         # A slow machine gets a line of progress now and then.
-        kept = [line for line in err.splitlines(True) if not re.search(r"\d s left$|^Comp", line)]
+        lines = err.splitlines(True)
+        kept = [line for line in lines if not re.search(r"^Comp|: [\d,]+ of [\d,]+", line)]
         return code, out, "".join(kept)
 
     return call
@@ -397,6 +399,31 @@ def test_the_ladder_places_an_agent_of_ones_own(run, tmp_path, monkeypatch):
     assert ratings["greedy"]["low"] < found["rungs"]["greedy"]["mean"] < ratings["greedy"]["high"]
     assert found["agents"]["my_agents:Last"]["win_rates"].keys() == found["rungs"].keys()
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_climb_goes_on_where_it_was(run, tmp_path, monkeypatch):
+    climb = ("ladder", "greedy", "--deals", 300, "--json", tmp_path / "x.json")
+    code, table, err = run(*climb)
+    assert (code, err) == (0, "")
+    whole = (tmp_path / "x.json").read_text()
+    played, stop_after = [], 5
+
+    def watched(plan, agents, task):
+        if len(played) == stop_after:
+            raise KeyboardInterrupt
+        played.append(task)
+        return play_task(plan, agents, task)
+
+    monkeypatch.setattr("pocket_uno_env.workers.play_task", watched)
+    kept = ("--out", tmp_path / "kept")
+    code, out, err = run(*climb, *kept)
+    assert (code, out) == (130, "") and "the same command goes on with it" in err
+    stop_after = None
+    assert run(*climb, *kept)[:2] == (0, table)
+    assert (tmp_path / "x.json").read_text() == whole
+    assert len(played) == len(set(played)) == 2 * len(json.loads(whole)["rungs"]) - 2
+    code, _, err = run(*climb, *kept, "--seed", 1)
+    assert code == 2 and "was begun with other options" in err
 
 
 def test_whole_files_appear_when_they_are_whole(tmp_path):

@@ -418,6 +418,8 @@ def test_broken_runs_are_refused(whole, tmp_path):
     with pytest.raises(AgentError, match="other/7"):
         load(str(tmp_path))
     (tmp_path / runs.CONFIG).write_text(json.dumps(config))
+    with pytest.raises(AgentError, match=r"config.json holds no weights; expected the folder"):
+        load(str(tmp_path / runs.CONFIG))
     with pytest.raises(AgentError, match="cannot read"):
         load(str(tmp_path))
     (tmp_path / runs.MODEL).write_bytes(b"\x80\x04nonsense")

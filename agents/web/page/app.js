@@ -137,7 +137,7 @@
       stage.replaceChildren(el("p", { class: "quiet hint" }, "Reading, and asking the agents…"));
       filmKey = null;
       const film = await post("/replay", body);
-      if (film.error) { stage.replaceChildren(el("p", { class: "error", role: "alert" }, film.error)); return; }
+      if (film.error) { stage.replaceChildren(el("p", { class: "error hint", role: "alert" }, film.error)); return; }
       game.max = film.games;
       const share = el("button", { type: "button", title: "one file that shows this game anywhere", onclick: async () => {
         const page = await post("/replay.html", body, true);
