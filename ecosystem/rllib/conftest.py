@@ -19,7 +19,7 @@ def cluster():
         head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": 10**8},
     )
     for _ in range(2):
-        made.add_node(num_cpus=4, object_store_memory=10**8)
+        made.add_node(num_cpus=4, resources={"place": 1}, object_store_memory=10**8)
     # The configurations of the examples refer to their modules.
     places = [path for path in os.sys.path if path]
     ray.init(

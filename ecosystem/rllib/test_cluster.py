@@ -1,6 +1,7 @@
 """Training on a cluster of two nodes; checkpoints as agents, and as they are resumed."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -18,25 +19,32 @@ from pocket_uno_env.batch import Batch
 from pocket_uno_env.canonical import color_tables, to_view
 from pocket_uno_env.rllib_batch import as_input
 
-PLAYERS = 3
+PLAYERS, BATCH = 3, 4096
+LIFETIME = ("env_runners", "num_env_steps_sampled_lifetime")
 
 
 @pytest.fixture(scope="module")
 def trained(cluster, tmp_path_factory):
     """A training on both nodes, one of whose workers was killed on the way; its checkpoint."""
     folder = tmp_path_factory.mktemp("rllib") / "checkpoint"
-    algorithm = config("pocket", PLAYERS, env_runners=2, learners=0, games=64, seed=1).build_algo()
+    settings = config("pocket", PLAYERS, env_runners=2, learners=0, games=64, seed=1)
+    settings.env_runners(custom_resources_per_env_runner={"place": 1})  # one on each node
+    algorithm = settings.training(train_batch_size_per_learner=BATCH).build_algo()
     group = algorithm.env_runner_group
     nodes = group.foreach_env_runner(
         lambda runner: ray.get_runtime_context().get_node_id(), local_env_runner=False
     )
     assert len(set(nodes)) == 2
-    made = [algorithm.train()["env_runners"]["num_env_steps_sampled"] for _ in range(2)]
-    assert made == [16_384, 16_384]
+    made = [algorithm.train()["env_runners"]["num_env_steps_sampled"] for _ in range(4)]
     ray.kill(group._worker_manager.actors()[1], no_restart=False)
-    results = [algorithm.train()["env_runners"] for _ in range(3)]
-    assert results[-1]["num_env_steps_sampled"] == 16_384
-    assert set(results[-1]["agent_episode_returns_mean"]) >= {"player_0", "player_1", "player_2"}
+    deadline = time.monotonic() + 120
+    made.append(algorithm.train()["env_runners"]["num_env_steps_sampled"])
+    while group.num_healthy_remote_env_runners() < 2:
+        assert time.monotonic() < deadline, "the worker that was killed did not come back"
+        made.append(algorithm.train()["env_runners"]["num_env_steps_sampled"])
+    results = algorithm.train()["env_runners"]
+    assert {*made, results["num_env_steps_sampled"]} == {BATCH}
+    assert set(results["agent_episode_returns_mean"]) >= {"player_0", "player_1", "player_2"}
     algorithm.save_to_path(str(folder))
     yield algorithm, folder
     algorithm.stop()
@@ -71,19 +79,20 @@ def test_the_checkpoint_plays_as_the_network_does(trained):
 def test_it_beats_random_and_the_run_that_is_made_of_it_is_the_same_agent(trained, tmp_path):
     _, folder = trained
     run = export(folder, tmp_path / "run")
-    agents = [load(f"rllib:{folder}"), load(str(run)), load("random")]
-    games = play(agents[0].rules, PLAYERS, agents, 100, 3, lineups=[(0, 2, 2), (1, 2, 2)])
-    rates = [found.win_rates(0) for found in games]
-    assert np.array_equal(*rates)
-    assert rates[0].mean() > 0.6  # a third is an even game
-    assert agents[1]._critic is not None
+    agent, again = load(f"rllib:{folder}"), load(str(run))
+    assert np.array_equal(agent.weights, again.weights) and agent.view == again.view
+    for one, other in zip(agent._critic, again._critic, strict=True):
+        assert all(map(np.array_equal, one, other))
+    (games,) = play(agent.rules, PLAYERS, [again, load("random")], 100, 3, lineups=[(0, 1, 1)])
+    assert games.win_rates(0).mean() > 0.6  # a third is an even game
     config = json.loads((run / "config.json").read_text())
     assert config["network"]["layers"][1:-1] == [256, 256]
 
 
 def test_a_restored_training_goes_on_where_it_was(trained):
     algorithm, folder = trained
-    again = config("pocket", PLAYERS, env_runners=1, learners=0, games=64, seed=1).build_algo()
+    settings = config("pocket", PLAYERS, env_runners=1, learners=0, games=64, seed=1)
+    again = settings.training(train_batch_size_per_learner=BATCH).build_algo()
     again.restore_from_path(str(folder))
     for mine, theirs in zip(
         again.get_module().state_dict().values(),
@@ -91,8 +100,8 @@ def test_a_restored_training_goes_on_where_it_was(trained):
         strict=True,
     ):
         assert torch.equal(mine, theirs)
-    before = 5 * 16_384
-    assert again.train()["env_runners"]["num_env_steps_sampled_lifetime"] == before + 16_384
+    before = algorithm.metrics.peek(LIFETIME)
+    assert again.train()["env_runners"]["num_env_steps_sampled_lifetime"] == before + BATCH
     again.stop()
 
 
