@@ -215,22 +215,22 @@ class AgentPolicy(spiel_policy.Policy):
             raise ValueError(f"player {player_id} is not to act, player {state.line.to_act} is")
         return dict(_chances(self._agent, [state.line])[0])
 
+    def table(self) -> Table:
+        """The policy in every information state of a game that is small enough to walk.
 
-def table(game: PocketUnoGame, agent: Agent) -> Table:
-    """An agent's policy in every information state of a game that is small enough to walk.
+        `pyspiel.TabularPolicy` takes it, and `pyspiel.nash_conv` takes that.
+        """
+        found: dict[str, History] = {}
 
-    `pyspiel.TabularPolicy` takes it, and `pyspiel.nash_conv` takes that.
-    """
-    found: dict[str, History] = {}
+        def walk(line: History) -> None:
+            if line.to_act is not None:
+                found.setdefault(line.seen(line.to_act), line)
+            for choice in [outcome for outcome, _ in line.outcomes] or line.legal():
+                walk(line.after(choice))
 
-    def walk(line: History) -> None:
-        if line.to_act is not None:
-            found.setdefault(line.seen(line.to_act), line)
-        for choice in [outcome for outcome, _ in line.outcomes] or line.legal():
-            walk(line.after(choice))
-
-    walk(game.new_initial_state().line)
-    return dict(zip(found, _chances(_honest(agent), list(found.values())), strict=True))
+        walk(self.game.new_initial_state().line)
+        lines = list(found.values())
+        return dict(zip(found, _chances(self._agent, lines), strict=True))
 
 
 def _chances(agent: Agent, lines: list[History]) -> list[list[tuple[int, float]]]:
