@@ -1,11 +1,11 @@
 """Masked PPO in one file, without a framework: self-play on `Batch`, every seat the learner's.
 
     python examples/cleanrl_ppo.py --out runs/cleanrl
-    python evaluate.py --agents runs/cleanrl random greedy --deals 1000
+    python evaluate.py --agents runs/cleanrl random greedy --deals 2000
 
-One network plays all seats of a thousand games at once. The batch writes observations, masks and
+One network plays all seats of hundreds of games at once. The batch writes observations, masks and
 payoffs straight into the rollout, and what a seat earns is credited along that seat's decisions
-alone. Needs the extra ``train``.
+alone. Ctrl-C ends the training and keeps what was learned. Needs the extra ``train``.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Args:
     """The rules: the name of a preset, or a file."""
     num_players: int = 2
     """Seats at the table, all of them the learner's."""
-    steps: int = 6_000_000
+    steps: int = 2_000_000
     """Decisions in all."""
-    games: int = 1024
+    games: int = 256
     """Games that run side by side."""
     rollout: int = 64
     """Decisions in each game between two updates."""
     epochs: int = 3
     """Passes over a rollout."""
-    batch_size: int = 4096
+    batch_size: int = 2048
     """Decisions in a step of the optimizer."""
     learning_rate: float = 1e-3
     """At the beginning; it falls to 0 in a straight line."""
@@ -58,6 +58,8 @@ class Args:
     """Width of both hidden layers, of the policy and of the critic."""
     seed: int = 1
     """Of games, weights and sampling."""
+    threads: int = 1
+    """Of PyTorch; two are slower than one where the cores are busy."""
 
 
 def network(inputs: int, hidden: int, outputs: int, gain: float) -> nn.Sequential:
@@ -98,6 +100,7 @@ def advantages(
     Returns
     -------
     advantages : float32, shape ``(steps, games)``
+        0 where not known.
     known : bool, shape ``(steps, games)``
         False for decisions whose seat neither acts again in the rollout nor sees the round end.
     """
@@ -117,8 +120,8 @@ def advantages(
         follows[over] = True
         at = every, seats[step]
         delta = earned[at] + gamma * value[at] - values[step]
-        found[step] = delta + gamma * gae_lambda * advantage[at]
         known[step] = follows[at]
+        found[step] = (delta + gamma * gae_lambda * advantage[at]) * known[step]
         earned[at], value[at], advantage[at] = 0, values[step], found[step]
         follows[at] = True
     return found, known
@@ -127,6 +130,7 @@ def advantages(
 def train(args: Args) -> Path:
     """Train, save the run, and return its folder."""
     torch.manual_seed(args.seed)
+    torch.set_num_threads(args.threads)
     batch = Batch(args.games, args.rules, args.num_players)
     size, n_actions = batch.observation_size, batch.n_actions
     policy = network(size, args.hidden, n_actions, 0.01)
@@ -135,7 +139,7 @@ def train(args: Args) -> Path:
     optimizer = torch.optim.Adam(parameters, args.learning_rate, eps=1e-5)
     folder = runs.new_folder(args.out, batch.rules.name, args.num_players)
 
-    # One step more than a rollout: the last line is where the next one begins.
+    # One line more than a rollout has decisions: the last one is where the next rollout begins.
     steps, games = args.rollout, args.games
     observations = np.zeros((steps + 1, games, size), np.float32)
     masks = np.zeros((steps + 1, games, n_actions), np.int8)
@@ -144,59 +148,61 @@ def train(args: Args) -> Path:
     ends = np.zeros((steps, games), np.uint8)
     actions = np.zeros((steps, games), np.int64)
     log_probs = np.zeros((steps, games), np.float32)
-    batch.reset(args.seed, masks[0], observations[0])
 
-    began, updates = time.monotonic(), max(1, args.steps // (steps * games))
-    for update in range(updates):
-        optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - update / updates)
-        for step in range(steps):
-            seats[step] = batch.to_act
+    def play() -> None:
+        """Fill the rollout."""
+        for t in range(steps):
+            seats[t] = batch.to_act
             with torch.no_grad():
-                logits = policy(torch.from_numpy(observations[step]))
-                choice = masked(logits, torch.from_numpy(masks[step]))
+                logits = policy(torch.from_numpy(observations[t]))
+                choice = masked(logits, torch.from_numpy(masks[t]))
                 action = choice.sample()
-            actions[step], log_probs[step] = action.numpy(), choice.log_prob(action).numpy()
-            # Raises, naming the action, if one is illegal.
-            batch.step(
-                actions[step], masks[step + 1], observations[step + 1], payoffs[step], ends[step]
-            )
+            actions[t], log_probs[t] = action, choice.log_prob(action)
+            # Raises if an action is illegal, and names it.
+            batch.step(actions[t], masks[t + 1], observations[t + 1], payoffs[t], ends[t])
         seats[steps] = batch.to_act
+
+    def learn() -> float:
+        """Improve both networks by the rollout; the mean entropy of the policy."""
         with torch.no_grad():
             values = critic(torch.from_numpy(observations)).squeeze(-1).numpy()
-        advantage, known = advantages(values, seats, payoffs, ends, args.gamma, args.gae_lambda)
-
-        keep = known.ravel()
-        data = [
-            torch.from_numpy(array.reshape(steps * games, *array.shape[2:])[keep])
-            for array in (
-                *(observations[:-1], masks[:-1], actions, log_probs),
-                *(advantage, advantage + values[:-1]),
-            )
-        ]
+        gains, known = advantages(values, seats, payoffs, ends, args.gamma, args.gae_lambda)
+        columns = (observations[:-1], masks[:-1], actions, log_probs, gains, gains + values[:-1])
+        data = [torch.from_numpy(column[known]) for column in columns]
+        data[4] = (data[4] - data[4].mean()) / (data[4].std() + 1e-8)
         for _ in range(args.epochs):
-            for part in torch.randperm(int(keep.sum())).split(args.batch_size):
-                observed, legal, taken, before, gain, returns = (tensor[part] for tensor in data)
+            for part in torch.randperm(len(data[0])).split(args.batch_size):
+                observed, legal, taken, before, gain, returns = (column[part] for column in data)
                 choice = masked(policy(observed), legal)
                 ratio = (choice.log_prob(taken) - before).exp()
-                gain = (gain - gain.mean()) / (gain.std() + 1e-8)
                 clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
                 policy_loss = -torch.min(ratio * gain, clipped * gain).mean()
                 value_loss = (critic(observed).squeeze(-1) - returns).pow(2).mean()
-                loss = policy_loss + 0.5 * value_loss - args.entropy * choice.entropy().mean()
+                entropy = choice.entropy().mean()
+                loss = policy_loss + 0.5 * value_loss - args.entropy * entropy
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(parameters, 0.5)
                 optimizer.step()
+        return float(entropy.detach())
 
-        observations[0], masks[0] = observations[-1], masks[-1]
-        spent, rounds = time.monotonic() - began, np.count_nonzero(ends)
-        print(
-            f"{(update + 1) * steps * games:>10,} decisions  {steps * games / max(rounds, 1):6.1f} "
-            f"a round  entropy {choice.entropy().mean():.2f}  "
-            f"{spent * (updates - update - 1) / (update + 1):5.0f} s left",
-            flush=True,
-        )
-
+    batch.reset(args.seed, masks[0], observations[0])
+    began, updates = time.monotonic(), max(1, args.steps // (steps * games))
+    try:
+        for update in range(1, updates + 1):
+            optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - (update - 1) / updates)
+            play()
+            entropy = learn()
+            observations[0], masks[0] = observations[-1], masks[-1]
+            left = (time.monotonic() - began) / update * (updates - update)
+            print(
+                f"{update * steps * games:>10,} decisions, "
+                f"{steps * games / max(1, np.count_nonzero(ends)):6.1f} a round, "
+                f"entropy {entropy:.2f}, {left:.0f} s left",
+                flush=True,
+            )
+    except KeyboardInterrupt:
+        print("Interrupted; what was learned until here is kept.")
     save(folder, args, batch, policy, critic)
     return folder
 
@@ -205,12 +211,12 @@ def save(
     folder: Path, args: Args, batch: Batch, policy: nn.Sequential, critic: nn.Sequential
 ) -> None:
     """Write a run as train.py's, which evaluate.py, the registry and the browser can play."""
-    tensors, linear = {}, [layer for layer in policy if isinstance(layer, nn.Linear)]
+    tensors = {}
     for name, net in (("policy", policy), ("value", critic)):
-        for i, layer in enumerate(layer for layer in net if isinstance(layer, nn.Linear)):
+        for i, layer in enumerate(net[::2]):
             tensors[f"{name}.{i}.weight"] = layer.weight.detach().numpy()
             tensors[f"{name}.{i}.bias"] = layer.bias.detach().numpy()
-    layers = [batch.observation_size, *(layer.out_features for layer in linear)]
+    layers = [batch.observation_size, *(layer.out_features for layer in policy[::2])]
     settings = {**asdict(args), "out": str(folder), "reward": "win"}
     config = runs.config_of(
         batch.rules, args.num_players, "plain", layers, settings, "examples/cleanrl_ppo.py"
