@@ -15,7 +15,7 @@ TYPES  := build/types
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
-	do printf '  make %-11s %s\n' "$$name" "$$text"; done
+	do printf '  make %-16s %s\n' "$$name" "$$text"; done
 	@echo "Extra arguments: make train ARGS='--steps 2000000 --seed 1', make test ARGS='-k deal'"
 
 setup: $(STAMP) ## Build .venv with the train and dev extras, at the versions of constraints.txt
@@ -133,8 +133,65 @@ $(ECOSYSTEM:%=.venv-%/.installed): .venv-%/.installed: ecosystem/%/requirements.
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-test-ecosystem: $(ECOSYSTEM:%=.venv-%/.installed) ## Test against other frameworks (half an hour)
+test-ecosystem: test-wheel $(ECOSYSTEM:%=.venv-%/.installed) ## Test the wheel, and with other frameworks (half an hour)
 	for name in $(ECOSYSTEM); do .venv-$$name/bin/python -m pytest ecosystem/$$name $(ARGS) || exit 1; done
+
+# What is released, and the ends of what is said to be supported. Each in an environment of its own.
+.PHONY: wheel test-wheel test-interpreted test-bounds test-oldest test-newest test-python
+
+wheel: $(STAMP) ## Build the wheel and the source distribution into dist/
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+test-wheel: $(STAMP) ## Install the wheel in clean environments, and use it (minutes)
+	$(BIN)/python -m pytest ecosystem/wheel $(ARGS)
+
+# The kernels as plain Python, whose integers NumPy warns about when they wrap around; and compiled
+# with a check of every index.
+QUICK := -m 'not slow and not soak'
+RULE_TESTS := $(addprefix tests/test_,rule_cases.py rules.py engine.py observation.py record.py)
+
+test-interpreted: $(STAMP) ## The tests of the rules with interpreted kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(QUICK) \
+	-W 'ignore:overflow encountered:RuntimeWarning' $(RULE_TESTS) $(ARGS)
+
+test-bounds: $(STAMP) ## The tests of the rules with bounds checks
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m pytest -n 2 $(QUICK) \
+	$(RULE_TESTS) $(ARGS)
+
+# Other versions' own warnings are no faults of this package.
+PIP        := -m pip install --quiet --disable-pip-version-check
+TEST_TOOLS := hypothesis nbmake pytest pytest-xdist pyyaml
+DEPENDENCY_TESTS := $(addprefix tests/test_,main.py aec.py gym.py sb3_env.py networks.py \
+	evaluate.py statistics.py ratings.py sight.py web.py train.py)
+
+.venv-oldest/.installed: pyproject.toml tests/oldest.py
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python $(PIP) torch==2.13.0
+	$(PYTHON) tests/oldest.py > .venv-oldest/oldest.txt
+	.venv-oldest/bin/python $(PIP) -r .venv-oldest/oldest.txt -e . $(TEST_TOOLS)
+	@touch $@
+
+.venv-newest/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python $(PIP) torch==2.13.0
+	.venv-newest/bin/python $(PIP) -e '.[train,play,render]' $(TEST_TOOLS)
+	@touch $@
+
+test-oldest: .venv-oldest/.installed ## Test with the oldest versions that pyproject.toml admits
+test-newest: .venv-newest/.installed ## Test with the newest
+test-oldest test-newest:
+	.venv-$(@:test-%=%)/bin/python -m pytest -W default $(QUICK) $(DEPENDENCY_TESTS) $(ARGS)
+
+# All that needs no PyTorch: make test-python PYTHON=python3.13
+VERSION = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+WITHOUT_TORCH := $(addprefix --ignore=tests/test_,gym.py memory.py networks.py sb3_env.py train.py \
+	training.py browser.py docs.py)
+
+test-python: pyproject.toml ## The tests that need no PyTorch, by another Python
+	$(PYTHON) -m venv .venv-$(VERSION)
+	.venv-$(VERSION)/bin/python $(PIP) -e '.[evaluate,play,render]' $(TEST_TOOLS)
+	.venv-$(VERSION)/bin/python -m pytest -W default $(QUICK) $(WITHOUT_TORCH) tests $(ARGS)
 
 soak: $(STAMP) ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)

@@ -296,6 +296,20 @@ def _rlcard_rule(argument: str) -> Agent:
     return agent
 
 
+@register("rlcard", argument="NAME")
+def _rlcard(argument: str) -> Agent:
+    """An agent of RLCard's, in the classic game: uno-rule-v1, random (docs/ecosystem/rlcard.md)."""
+    try:
+        rlcard = importlib.import_module("pocket_uno_env.agents.rlcard")
+    except ImportError as error:
+        raise AgentError(
+            f"agent 'rlcard:{argument}' needs the extra 'rlcard' "
+            f"(pip install 'pocket-uno-env[rlcard]'): {error}"
+        ) from error
+    agent: Agent = rlcard.from_name(argument)
+    return agent
+
+
 def _searching(argument: str, **how: bool) -> Agent:
     search = importlib.import_module("pocket_uno_env.agents.search")  # compiles more than others
     budget, settings = search.parse(argument)

@@ -1,0 +1,28 @@
+"""The lower bounds of pyproject.toml as exact versions, for `make test-oldest`.
+
+    python tests/oldest.py > oldest.txt && pip install -r oldest.txt
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+EXTRAS = ("evaluate", "train", "play", "render", "onnx")
+"""Those that the tests of the main environment use; Ray and the frameworks pin what they need."""
+
+
+def oldest(text: str) -> list[str]:
+    """Of each requirement in a pyproject.toml the oldest version that it admits."""
+    project = tomllib.loads(text)["project"]
+    extras = project["optional-dependencies"]
+    found = [*project["dependencies"], *(one for name in EXTRAS for one in extras[name])]
+    bounds = [re.match(r"([\w.-]+)>=([\w.]+)", one) for one in found if "[" not in one]
+    assert all(bounds), f"without a lower bound: {found}"
+    return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound is not None]
+
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parent.parent
+    print("\n".join(oldest((root / "pyproject.toml").read_text("utf-8"))))
