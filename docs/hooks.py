@@ -156,7 +156,7 @@ def resolved(text: str, path: Path, uri: str) -> str:
             return resolved(section(target, match["section"]), target, uri)
         there = os.path.relpath(site_uri(target), os.path.dirname(uri))
         named = match["text"] in {match["target"], target.name} and target.suffix == ".md"
-        shown = heading(target) if named else match["text"]
+        shown = heading(target) if named and target.is_file() else match["text"]
         return f"[{shown}]({there}{match['anchor'] or ''})"
 
     return TEXT.sub(replace, text)
