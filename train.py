@@ -26,7 +26,7 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
 from pocket_uno_env import report, runs
-from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
 from pocket_uno_env.kernel import compiling_notice
@@ -36,11 +36,11 @@ from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
+from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.learning import EntropyWeight, line, make_model
-from pocket_uno_env.training.lessons import Imitation, Lesson, Playouts
+from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 from pocket_uno_env.training.settings import RESUME_CHANGES, Settings, check
-from pocket_uno_env.training.teaching import teach
 
 EVALUATION_SEED = 1_000_003
 """Other deals than those of the training, the same for every run."""
@@ -56,12 +56,8 @@ def train(settings: Settings, command: str, display: Display) -> Path:
         settings = replace(settings, precision="bfloat16" if native else "float32")
     env, visible, pool = environment(settings, rules)
     model = new_model(settings, env, visible)
-    lesson: Lesson | None = None
-    if settings.teacher:
-        kind = Playouts if settings.lesson == "playouts" else Imitation
-        lesson = kind(load(settings.teacher))
-    saved = runs.checkpoints(settings.resume) if settings.resume else []
-    tensors, about = runs.load_tensors(saved[-1]) if saved else ({}, {})
+    teacher = load(settings.teacher) if settings.teacher else None
+    saved, tensors, about = runs.newest_checkpoint(settings.resume, display.say)
     made_all = about.get("steps", 0) >= settings.steps
     if settings.resume and made_all and (settings.resume / runs.MODEL).exists():
         if settings.deals and not (settings.resume / runs.RESULTS).exists():
@@ -86,7 +82,7 @@ def train(settings: Settings, command: str, display: Display) -> Path:
             settings.keep,
             interrupts,
             display.report,
-            about.get("seconds", 0.0),
+            about,
         )
         callbacks: list[BaseCallback] = [
             keeper,
@@ -97,20 +93,9 @@ def train(settings: Settings, command: str, display: Display) -> Path:
         try:
             if saved:
                 restore(model, tensors, about)
-                display.say(f"Going on from {saved[-1]}")
-            taught = about.get("taught", 0)
-            if lesson is not None and (taught or not saved):
-                display.begin(settings.lesson, settings.teacher_steps, taught)
-                teach(
-                    model,
-                    lesson,
-                    settings.teacher_steps,
-                    settings.teacher_learning_rate,
-                    settings.teacher_batch_size,
-                    display.report,
-                    taught,
-                    keeper.after_lesson,
-                )
+                display.say(f"Going on from {saved}")
+            if not saved or "taught" in about:
+                before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
             display.begin("training", settings.steps, model.num_timesteps)
             model.learn(
                 settings.steps - model.num_timesteps,
@@ -121,9 +106,48 @@ def train(settings: Settings, command: str, display: Display) -> Path:
             display.say(f"Interrupted. Go on with: {this_python()} train.py --resume {folder}")
             raise
     keeper.save()
-    made = {"steps": model.num_timesteps, "seconds": keeper.seconds}
-    runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy), made)
+    runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy))
+    made = {"steps": model.num_timesteps, **keeper.spent}
+    runs.write_json(folder / runs.CONFIG, {**config, "made": made})
     return folder
+
+
+def before_ppo(
+    settings: Settings,
+    model: MaskablePPO,
+    teacher: Agent | None,
+    made: int,
+    keeper: Keeper,
+    display: Display,
+) -> None:
+    """Imitate the teacher, then try all actions; `made` decisions of that are made already."""
+    rollout = settings.games * settings.rollout
+    imitated = -(-settings.teacher_steps // rollout) * rollout if teacher is not None else 0
+    if teacher is not None and made < imitated:
+        display.begin("imitation", settings.teacher_steps, made)
+        imitate(
+            model,
+            teacher,
+            settings.teacher_steps,
+            settings.teacher_learning_rate,
+            settings.teacher_batch_size,
+            display.report,
+            made,
+            keeper.before_ppo,
+        )
+    if settings.lookahead_steps:
+        ahead = max(made - imitated, 0)
+        display.begin("lookahead", settings.lookahead_steps, ahead)
+        look_ahead(
+            model,
+            settings.lookahead_steps,
+            settings.lookahead_learning_rate,
+            settings.lookahead_batch_size,
+            settings.lookahead_entropy,
+            display.report,
+            ahead,
+            lambda model, ahead: keeper.before_ppo(model, imitated + ahead),
+        )
 
 
 def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:

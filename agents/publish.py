@@ -49,7 +49,10 @@ def publish(options: Options) -> Path:
         raise AgentError(f"--deals is {options.deals}; an interval needs at least 2")
     agent = load_policy(options.run)
     config = runs.read_config(options.run)
-    tensors, about = runs.load_tensors(options.run / runs.MODEL)
+    if "made" not in config:
+        raise AgentError(f"{options.run} was made by an earlier version; train it anew")
+    made = config.pop("made")
+    tensors, _ = runs.load_tensors(options.run / runs.MODEL)
     rules, players = agent.rules, agent.num_players
     agents: list[Agent] = [agent, *map(load, RIVALS)]
     lineups = [(0, *[number] * (players - 1)) for number in range(1, len(agents))]
@@ -62,14 +65,15 @@ def publish(options: Options) -> Path:
         print(f"{rival}: {100 * rate.mean:.1f} % ({100 * rate.low:.1f}-{100 * rate.high:.1f})")
     options.out.mkdir(parents=True, exist_ok=True)
     weights = options.out / f"{options.name}.safetensors"
-    runs.save_tensors(weights, tensors, about)
+    runs.save_tensors(weights, tensors)
     card = {
         **config,
         "about": f"A trained network for {rules.name}, {players} players: the likeliest action of "
         "its policy.",
         "seed": config["settings"]["seed"],
-        "decisions": about["steps"],
-        "seconds": round(about["seconds"]),
+        "decisions": made["steps"],
+        "seconds": round(made["seconds"]),
+        "processor_seconds": round(made["processor_seconds"]),
         "sha256": hash_of(weights),
         "win_rates": {"deals": options.deals, "seed": SEED, "seats": "all", "against": rates},
     }

@@ -6,6 +6,7 @@ its library and nothing else.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -167,6 +168,21 @@ class LearnerGames:
             plain_actions(self._tables, self.orders[index], viewed, actions)
         continue_learners(self._table, self.rows, self.books, index, actions, *self._settings())
         self._ask_opponents()
+
+    def copies(self, index: np.ndarray) -> LearnerGames:
+        """Copies of the games of `index`, as often as they are listed there, to try things on.
+
+        They have the same cards and the same luck to come, and actions are in the view as of the
+        last `look`.
+        """
+        found = copy.copy(self)
+        found.num_games = len(index)
+        found.rows, found.books = self.rows[index], self.books[index]
+        found.masks, found.orders = self.masks[index], self.orders[index]
+        found.final_rows = new_rows(len(index))
+        found.everywhere = np.arange(len(index))
+        found._waiting = np.zeros(len(index), np.int64)
+        return found
 
     def draw(self, frequencies: np.ndarray) -> None:
         """From the next deal on draw opponents so often: a share for each, kept to a thousandth."""

@@ -2,7 +2,7 @@
 
 | file | holds |
 |---|---|
-| ``config.json`` | rules, players, view, network, all settings, versions |
+| ``config.json`` | rules, players, view, network, all settings, versions; at the end what it took |
 | ``checkpoints/step-*.safetensors`` | the newest few: all that a run needs to go on |
 | ``checkpoints/lesson-*.safetensors`` | the same before the first step |
 | ``model.safetensors`` | the final weights |
@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +123,14 @@ def config_of(
     }
 
 
-def save_tensors(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
+def save_tensors(
+    path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any] | None = None
+) -> None:
     """Write arrays as safetensors, with `about` as JSON in the header."""
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    write_whole(path, save(arrays, {"about": json.dumps(about)}))
+    write_whole(path, save(arrays, {"about": json.dumps(about)} if about is not None else None))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -146,6 +148,27 @@ def load_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
     return sorted((folder / CHECKPOINTS).glob("*-*.safetensors"))
+
+
+def newest_checkpoint(
+    folder: Path | None, say: Callable[[str], None]
+) -> tuple[Path | None, dict[str, np.ndarray], dict[str, Any]]:
+    """The newest checkpoint that can be read, and what is in it; None and nothing if none is there.
+
+    One that is damaged, as a full disk or a copy that was cut short leaves it, is passed over for
+    the one before, and `say` is told. RunError if all are damaged.
+    """
+    if folder is None:
+        return None, {}, {}
+    found = checkpoints(folder)
+    for path in reversed(found):
+        try:
+            return path, *load_tensors(path)
+        except RunError as error:
+            say(f"Passed over: {error}")
+    if found:
+        raise RunError(f"no checkpoint in {folder / CHECKPOINTS} can be read; start a new run")
+    return None, {}, {}
 
 
 def save_checkpoint(

@@ -85,15 +85,15 @@ EVERYTHING = [
     *(
         "--teacher-steps",
         "16384",
-        "--lesson",
-        "playouts",
+        "--lookahead-steps",
+        "12288",
         "--entropy",
         "0.05",
         "--last-learning-rate",
         "1e-4",
     ),
 ]
-"""Playouts, a pool that gives copies up, the critic that sees all hands."""
+"""What comes before PPO, a pool that gives copies up, the critic that sees all hands."""
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +277,8 @@ def test_a_run_without_a_checkpoint_begins_again(tmp_path):
         (["--opponents", "gredy"], "greedy"),
         (["--teacher", "gredy"], "greedy"),
         (["--batch-size", "100"], "batch"),
-        (["--steps", "0"], "--steps"),
+        (["--steps", "-1"], "--steps"),
+        (["--lookahead-steps", "-1"], "--lookahead-steps"),
         (["--epochs", "-1"], "--epochs"),
         (["--resume", "nowhere"], "no training run"),
     ],
@@ -313,6 +314,44 @@ def test_without_out_each_run_gets_a_new_folder(tmp_path, monkeypatch):
     made = [runs.new_folder(None, "pocket", 2) for _ in range(3)]
     assert [str(path) for path in made] == [f"runs/pocket-2p-{i}" for i in (1, 2, 3)]
     assert all(path.is_dir() for path in made)
+
+
+def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(tmp_path, whole, capsys):
+    out = run(tmp_path / "run", "--steps", 20_000)
+    (out / runs.MODEL).unlink()
+    *others, newest = runs.checkpoints(out)
+    newest.write_bytes(newest.read_bytes()[:-1000])
+    assert train.main(["--resume", str(out)]) == 0
+    error = " ".join(capsys.readouterr().err.split())
+    assert f"Passed over: cannot read {newest}" in error and f"from {others[-1]}" in error
+    assert same_weights(out, whole)
+    for path in runs.checkpoints(out):
+        path.write_bytes(b"")
+    (out / runs.MODEL).unlink()
+    assert train.main(["--resume", str(out)]) == 2
+    assert "no checkpoint" in capsys.readouterr().err
+
+
+def test_the_file_of_a_run_that_was_interrupted_is_the_same(tmp_path, whole):
+    """Byte by byte: how long it took stands in the configuration."""
+    out = run(tmp_path / "short", "--steps", 20_000)
+    for path in runs.checkpoints(out)[1:]:
+        path.unlink()
+    (out / runs.MODEL).unlink()
+    assert train.main(["--resume", str(out)]) == 0
+    assert (out / runs.MODEL).read_bytes() == (whole / runs.MODEL).read_bytes()
+    made = json.loads((out / runs.CONFIG).read_text())["made"]
+    assert made["steps"] >= 20_000 and made["seconds"] > 0 and made["processor_seconds"] > 0
+
+
+def test_what_comes_before_ppo_may_be_all(tmp_path, capsys):
+    options = ["--teacher", "strong", "--teacher-steps", 4096, "--lookahead-steps", 4096]
+    out = run(tmp_path / "run", "--steps", 0, *options)
+    assert load(str(out)).num_players == 2
+    longer = run(tmp_path / "longer", "--steps", 0, *options[:-1], 8192)
+    assert not same_weights(out, longer)
+    assert train.main(["--resume", str(out)]) == 2
+    assert "0 steps; more with --steps" in capsys.readouterr().err
 
 
 # The trained agent.

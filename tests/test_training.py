@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from pocket_uno_env.agents import Agent, AgentError, load
+from pocket_uno_env.agents import Agent, load
 from pocket_uno_env.canonical import color_tables
 from pocket_uno_env.observation import layout
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.snapshot import snapshot
 from pocket_uno_env.training.all_hands import AllHands
+from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.learning import line, make_model
-from pocket_uno_env.training.lessons import Imitation, Playouts
+from pocket_uno_env.training.lookahead import look_ahead, loss_of, try_all
 from pocket_uno_env.training.networks import actor_layers, as_agent
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 
@@ -240,65 +241,126 @@ def test_a_pool_goes_on_from_its_state():
     assert np.array_equal(pool.frequencies(), other.frequencies())
 
 
-# Lessons.
+# Before PPO.
 
 
-def test_imitation_teaches_the_teachers_choices():
-    env = LearnerVecEnv(GAMES, "pocket", 2, ["greedy"], view="canonical", seed=0)
+def quiet(made, figures):
+    """No report."""
+
+
+def test_an_imitator_comes_to_act_as_its_teacher():
+    env = LearnerVecEnv(GAMES, "pocket", 2, ["greedy"], view="canonical", seed=0, skip_forced=True)
     model = model_on(env)
-    model._last_obs = env.reset()
-    lesson = Imitation(load("strong"))
-    actions, targets = lesson.act(model)
-    assert np.array_equal(actions, env.ask(load("strong")))
-    assert np.array_equal(targets.argmax(1), actions) and (targets.sum(1) == 1).all()
-    legal = torch.from_numpy(env.action_masks())
-    right = torch.from_numpy(100 * targets)
-    assert lesson.loss(right, legal, torch.from_numpy(targets)) < 1e-6
-    assert lesson.loss(0 * right, legal, torch.from_numpy(targets)) > 0.5
+    strong = load("strong")
+
+    def agreement():
+        observations = env.reset()
+        same = []
+        for _ in range(40):
+            advised = env.ask(strong)
+            masks = env.action_masks()
+            said, _ = model.predict(observations, deterministic=True, action_masks=masks)
+            same.append((said == advised).mean())
+            observations = env.step(advised)[0]
+        return np.mean(same)
+
+    before = agreement()
+    imitate(model, strong, 30_000, 3e-3, 64, quiet)
+    assert agreement() > max(0.6, before + 0.15)
 
 
+def judged(env, value):
+    """A model on `env` whose critic finds every position worth `value`."""
+    model = model_on(env)
+    for parameter in model.policy.value_net.parameters():
+        torch.nn.init.constant_(parameter, 0.0)
+    torch.nn.init.constant_(model.policy.value_net.bias, value)
+    model._last_obs = model.env.reset()
+    return model
+
+
+@pytest.mark.parametrize("critic", ["own-hand", "all-hands"])
 @pytest.mark.parametrize("view", ["plain", "canonical"])
-def test_playouts_try_each_legal_action_to_the_end(view):
-    """With the teacher at every seat the action it takes earns what then happens."""
-    env = LearnerVecEnv(GAMES, "pocket", 3, ["strong"], view=view, seed=0, skip_forced=True)
-    model = model_on(env)
-    model._last_obs = env.reset()
-    lesson, strong = Playouts(load("strong")), load("strong")
-    before = env.games.rows.copy()
-    actions, targets = lesson.act(model)
-    assert np.array_equal(env.games.rows, before)
+def test_every_legal_action_is_tried_with_the_luck_that_the_game_has(view, critic):
+    games = LearnerVecEnv(GAMES, "pocket", 3, ["strong"], view=view, seed=0, skip_forced=True)
+    model = judged(AllHands(games) if critic == "all-hands" else games, 0.2)
+    for _ in range(12):
+        model.env.step(games.ask(load("strong")))
+    before = games.games.rows.copy(), games.games.books.copy(), games.games.masks.copy()
+    masks = games.action_masks()
+    gains = try_all(model, np.arange(GAMES), masks)
+    after = games.games.rows, games.games.books, games.games.masks
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    assert np.allclose(gains.sum(1), 0, atol=1e-5) and not gains[~masks].any()
+    advised = games.ask(load("strong"))
+    _, rewards, dones, _ = model.env.step(advised)
+    # A round that goes on is worth what the critic says, one that is over what it paid.
+    worth = np.where(dones, rewards, 0.2 * model.gamma)
+    mean = worth - gains[np.arange(GAMES), advised]
+    each = (gains + mean[:, None])[masks].astype(np.float64)
+    assert np.isin(np.round(each, 3), np.round((1.0, -0.5, 0.2 * model.gamma), 3)).all()
+    assert len(set(np.round(each, 3))) == 3
+
+
+def test_some_games_may_be_tried_and_none():
+    env = LearnerVecEnv(GAMES, "pocket", 2, ["greedy", "strong"], view="canonical", seed=0)
+    model = judged(env, 0.0)
     masks = env.action_masks()
-    assert masks[np.arange(GAMES), actions].all() and not targets[~masks].any()
-    assert np.allclose(targets.sum(1), 0, atol=1e-5)
-    # Two actions of one decision differ by 1.5: a win, or half of another's.
-    spread = np.where(masks, targets, -np.inf).max(1) - np.where(masks, targets, np.inf).min(1)
-    assert set(np.round(spread, 3)) == {0.0, 1.5}
-    advised = env.ask(strong)
-    mean = np.zeros(GAMES)
-    outcome = np.full(GAMES, np.nan)
-    while np.isnan(outcome).any():
-        _, rewards, dones, _ = env.step(env.ask(strong))
-        outcome[dones & np.isnan(outcome)] = rewards[dones & np.isnan(outcome)]
-    mean = outcome - targets[np.arange(GAMES), advised]
-    won = targets + mean[:, None]
-    assert np.isin(np.round(won[masks], 3), (1.0, -0.5)).all()
+    every = try_all(model, np.arange(GAMES), masks)
+    some = np.array([5, 3, 40])
+    assert np.array_equal(try_all(model, some, masks[some]), every[some])
+    assert try_all(model, some[:0], masks[:0]).shape == (0, env.action_space.n)
 
 
-def test_the_loss_of_playouts_is_least_where_logits_are_what_actions_win():
+def test_opponents_that_are_asked_are_asked_for_the_copies_too():
+    """A network in the other seats, which gives the same answers each time."""
+    scripted = LearnerVecEnv(GAMES, "pocket", 2, ["first"], seed=0)
+    asked = LearnerVecEnv(GAMES, "pocket", 2, [First()], seed=0)
+    gains = []
+    for env in (scripted, asked):
+        model = judged(env, 0.5)
+        gains.append(try_all(model, np.arange(GAMES), env.action_masks()))
+    assert np.array_equal(*gains) and gains[0].any()
+
+
+class First(Agent):
+    """As the scripted `first`, but not compiled."""
+
+    name = "own"
+
+    def act_rows(self, rules, rows, index):
+        return load("first").act_rows(rules, rows, index)
+
+
+def test_the_loss_falls_where_better_actions_are_likelier():
+    gains = torch.tensor([[0.5, -0.5, 0.0]])
     legal = torch.tensor([[True, True, False]])
-    targets = torch.tensor([[0.5, -0.5, 0.0]])
-    logits = torch.tensor([[10.0, -10.0, 7.0]]) + 3
-    lesson = Playouts(load("strong"))
-    assert lesson.loss(logits, legal, targets) < 1e-10
-    assert lesson.loss(-logits, legal, targets) > 1
+
+    def loss(logits, entropy=0.0):
+        log_chances = torch.where(legal, torch.tensor([logits]), -1e8).log_softmax(1)
+        return loss_of(log_chances, gains, entropy)
+
+    assert loss([10.0, -10.0, 7.0])[0] == pytest.approx(-0.5)
+    assert loss([-10.0, 10.0, 7.0])[0] == pytest.approx(0.5)
+    even, chaos = loss([1.0, 1.0, 7.0], entropy=0.1)
+    assert chaos == pytest.approx(np.log(2)) and even == pytest.approx(-0.1 * np.log(2))
 
 
-def test_only_a_scripted_teacher_can_play_on():
-    class Own(Agent):
-        name = "own"
+def test_lookahead_beats_the_random_agent_it_began_as():
+    env = AllHands(
+        LearnerVecEnv(GAMES, "mini", 2, ["greedy"], view="canonical", seed=0, skip_forced=True)
+    )
+    model = model_on(env)
 
-        def act_rows(self, rules, rows, index):
-            raise NotImplementedError
+    def rate():
+        games = env.unwrapped
+        env.reset()
+        won = []
+        while len(won) < 3000:
+            rewards, dones = env.step(games.ask(as_agent(model, "mine")))[1:3]
+            won += (rewards[dones] > 0).tolist()
+        return np.mean(won)
 
-    with pytest.raises(AgentError, match="not a scripted agent"):
-        Playouts(Own())
+    before = rate()
+    look_ahead(model, 120_000, 3e-3, 64, 0.02, quiet)
+    assert rate() > before + 0.1

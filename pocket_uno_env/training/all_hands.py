@@ -18,6 +18,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from pocket_uno_env.canonical import color_tables
 from pocket_uno_env.kernel import kernel
+from pocket_uno_env.learner_games import LearnerGames
 from pocket_uno_env.observation import layout, state_size, write_state
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.sb3_env import LearnerVecEnv
@@ -92,15 +93,18 @@ class AllHands(VecEnvWrapper):
             infos[game]["terminal_observation"] = np.concatenate([final, unknown])
         return self.with_hidden(observations), rewards, dones, infos
 
-    def with_hidden(self, observations: np.ndarray) -> np.ndarray:
-        """`observations` of the games as they are now, and the hidden cards beside them."""
-        wide = np.empty((self.num_envs, self.observation_space.shape[0]), np.float32)
+    def with_hidden(
+        self, observations: np.ndarray, games: LearnerGames | None = None
+    ) -> np.ndarray:
+        """`observations` of the games, or of copies, as they are, and the hidden cards beside."""
+        games = self._games.games if games is None else games
+        wide = np.empty((games.num_games, self.observation_space.shape[0]), np.float32)
         wide[:, : self.visible] = observations
         write_hidden(
-            self._games.rules.table,
-            self._games.games.rows,
+            games.rules.table,
+            games.rows,
             self._kinds,
-            self._games.orders,
+            games.orders,
             self._scratch,
             wide[:, self.visible :],
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,9 @@ def _optimizer_states(policy: MaskedPolicy) -> list[tuple[str, dict[str, Any]]]:
     return [(name, states[p]) for name, p in policy.named_parameters() if p in states]
 
 
+CLOCKS = {"seconds": time.monotonic, "processor_seconds": time.process_time}
+
+
 class Interrupted(Exception):
     """The training was asked to stop, and has written a checkpoint."""
 
@@ -121,8 +125,8 @@ class Keeper(BaseCallback):
     keep : int
     interrupts : Interrupts
     report : Report
-    seconds : float
-        What the training took before it was interrupted.
+    spent : dict
+        What the training took before it was interrupted, as `Keeper.spent` says.
     """
 
     def __init__(
@@ -132,10 +136,10 @@ class Keeper(BaseCallback):
         keep: int,
         interrupts: Interrupts,
         report: Report,
-        seconds: float = 0.0,
+        spent: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         super().__init__()
-        self._began = time.monotonic() - seconds
+        self._began = {key: clock() - spent.get(key, 0.0) for key, clock in CLOCKS.items()}
         self.folder = folder
         self.every = every
         self.keep = keep
@@ -145,9 +149,9 @@ class Keeper(BaseCallback):
         self._taught = 0
 
     @property
-    def seconds(self) -> float:
-        """What the training has taken in all."""
-        return time.monotonic() - self._began
+    def spent(self) -> dict[str, float]:
+        """What the training has taken in all: seconds, and seconds of processor time."""
+        return {key: CLOCKS[key]() - began for key, began in self._began.items()}
 
     def save(self) -> None:
         """Write a checkpoint, unless that of this step is written; only between rollouts."""
@@ -158,11 +162,11 @@ class Keeper(BaseCallback):
 
     def _write(self, model: MaskablePPO, made: int, stage: str, more: dict[str, Any]) -> None:
         tensors, about = capture(model)
-        about |= {"seconds": self.seconds, **more}
+        about |= {**self.spent, **more}
         runs.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
 
-    def after_lesson(self, model: MaskablePPO, made: int) -> None:
-        """The same between two rollouts of `teaching.teach`, of which `made` are made."""
+    def before_ppo(self, model: MaskablePPO, made: int) -> None:
+        """The same between two rollouts of what comes before, of which `made` are made."""
         if self.interrupts.wanted or made >= self._taught + self.every:
             self._write(model, made, runs.LESSON, {"taught": made})
             self._taught = made

@@ -51,6 +51,15 @@ class MaskedPolicy(MaskableActorCriticPolicy):
         visible = obs[:, : self.visible]
         return self._run(self.mlp_extractor.policy_net, self.action_net, visible)
 
+    def log_chances(self, obs: Tensor, legal: Tensor) -> Tensor:
+        """The logarithm of the policy's chance of each action: shape ``(m, n_actions)``."""
+        return torch.where(legal, self.logits(obs), _ILLEGAL).log_softmax(1)
+
+    def draw(self, log_chances: Tensor, legal: Tensor) -> Tensor:
+        """Draw an action from each line of `log_chances`: the largest of them with Gumbel noise."""
+        noise = torch.rand_like(log_chances).clamp_(min=1e-10).log_().neg_().log_()
+        return torch.where(legal, log_chances - noise, -torch.inf).argmax(1)
+
     def predict_values(self, obs: Tensor) -> Tensor:
         """The critic's values: shape ``(m, 1)``."""
         return self._run(self.mlp_extractor.value_net, self.value_net, obs)
@@ -59,13 +68,12 @@ class MaskedPolicy(MaskableActorCriticPolicy):
         self, obs: Tensor, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Actions, values and the actions' log-probabilities; the mask is not optional."""
-        logits = self.logits(obs)
         legal = torch.as_tensor(action_masks, dtype=torch.bool)
-        log_probs = torch.where(legal, logits, _ILLEGAL).log_softmax(1)
-        scores = log_probs
-        if not deterministic:  # the largest of logits with Gumbel noise is a draw from the softmax
-            scores = log_probs - torch.rand_like(logits).clamp_(min=1e-10).log_().neg_().log_()
-        actions = torch.where(legal, scores, -torch.inf).argmax(1)
+        log_probs = self.log_chances(obs, legal)
+        if deterministic:
+            actions = torch.where(legal, log_probs, -torch.inf).argmax(1)
+        else:
+            actions = self.draw(log_probs, legal)
         chosen = log_probs.gather(1, actions[:, None])[:, 0]
         return actions, self.predict_values(obs), chosen
 

@@ -27,8 +27,8 @@ class Settings:
     pool_every: int = 500_000
     """Decisions between two of them."""
     steps: int = 3_000_000
-    """The learner's decisions in all, rounded up to whole rollouts. In its first few hundred
-    thousand an agent has hardly learned to play its cards."""
+    """The learner's decisions in PPO, rounded up to whole rollouts. In its first few hundred
+    thousand an agent has hardly learned to play its cards. 0 for what a teacher teaches alone."""
     seed: int = 0
     """The same seed and settings give the same weights."""
     out: Path | None = None
@@ -82,14 +82,21 @@ class Settings:
 
     teacher: str | None = "strong"
     """Agent that the network learns from before PPO begins; None for none."""
-    lesson: Literal["imitation", "playouts"] = "imitation"
-    """What it teaches: to act as it does, or what each legal action wins if it plays on."""
     teacher_steps: int = 1_000_000
-    """Decisions to learn from it."""
+    """Decisions to learn to act as it does."""
     teacher_batch_size: int = 512
-    """Decisions in a gradient step of the lesson."""
+    """Decisions in a gradient step of that."""
     teacher_learning_rate: float = 1e-3
-    """At the start of the lesson; it falls to a twentieth in a straight line."""
+    """At the start; it falls to a twentieth in a straight line."""
+    lookahead_steps: int = 0
+    """Decisions after that and before PPO, in which every legal action is tried, up to the next
+    decision, and the critic judges what comes of it."""
+    lookahead_batch_size: int = 512
+    """Decisions in a gradient step of that, about."""
+    lookahead_learning_rate: float = 1e-3
+    """At the start; it falls to 0 in a straight line."""
+    lookahead_entropy: float = 0.01
+    """Weight of the entropy bonus at the start; it falls to 0."""
 
     checkpoint_every: int = 200_000
     """Decisions between checkpoints."""
@@ -103,14 +110,17 @@ class Settings:
 RESUME_CHANGES = ("steps", "threads", "deals")
 """What may be changed when a run is resumed."""
 COUNTS = (
-    *("steps", "threads", "games", "rollout", "batch_size", "epochs", "keep"),
-    *("checkpoint_every", "pool", "pool_every", "teacher_batch_size"),
+    *("threads", "games", "rollout", "batch_size", "epochs", "keep"),
+    *("checkpoint_every", "pool", "pool_every", "teacher_batch_size", "lookahead_batch_size"),
 )
+NATURAL = ("seed", "deals", "steps", "teacher_steps", "lookahead_steps")
 RANGES = {
     "gamma": (0.0, 1.0),
     "gae_lambda": (0.0, 1.0),
     "learning_rate": (1e-9, 1.0),
     "teacher_learning_rate": (1e-9, 1.0),
+    "lookahead_learning_rate": (1e-9, 1.0),
+    "lookahead_entropy": (0.0, 10.0),
     "clip_range": (1e-3, 10.0),
     "last_learning_rate": (0.0, 1.0),
     "entropy": (0.0, 10.0),
@@ -133,8 +143,9 @@ def check(settings: Settings) -> None:
         raise runs.RunError("--network must be sizes of at least 1")
     if settings.seed >= 2**32:
         raise runs.RunError("--seed must be below 2**32")
-    if settings.seed < 0 or settings.deals < 0 or settings.teacher_steps < 0:
-        raise runs.RunError("--seed, --deals and --teacher-steps must not be negative")
+    for name in NATURAL:
+        if getattr(settings, name) < 0:
+            raise runs.RunError(f"--{name.replace('_', '-')} must not be negative")
     if (settings.games * settings.rollout) % settings.batch_size:
         raise runs.RunError(
             f"a rollout of {settings.games} games x {settings.rollout} decisions is not a whole "

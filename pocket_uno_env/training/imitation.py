@@ -1,4 +1,4 @@
-"""The warm start: what a teacher has to teach, before PPO begins."""
+"""The warm start: the network learns to act as another agent does, before it learns to win."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ import torch
 from sb3_contrib import MaskablePPO
 from torch import nn
 
+from pocket_uno_env.agents import Agent
 from pocket_uno_env.progress import Report
 from pocket_uno_env.sb3_env import LearnerVecEnv
 
-from .lessons import Lesson
 from .networks import MaskedPolicy
 
 LAST_RATE = 0.05
 """The learning rate at the end, as a share of the first one."""
+AfterRollout = Callable[[MaskablePPO, int], None]
+"""Called with the model and how many decisions are made, where a checkpoint may be written."""
 
 
-def teach(
+def imitate(
     model: MaskablePPO,
-    lesson: Lesson,
+    teacher: Agent,
     steps: int,
     learning_rate: float,
     batch_size: int,
     report: Report,
     made: int = 0,
-    after_rollout: Callable[[MaskablePPO, int], None] = lambda model, made: None,
+    after_rollout: AfterRollout = lambda model, made: None,
 ) -> None:
-    """Teach the actor a lesson, and the critic what is earned meanwhile.
+    """Teach the actor the teacher's choices, and the critic what is earned meanwhile.
 
-    The lesson plays the learner's seat against the opponents of the training, for `steps`
+    The teacher plays the learner's seat against the opponents of the training, for `steps`
     decisions. Everything is seen once, fresh, so nothing can be learned by heart. The model can go
     on to learn from the games as they then stand.
 
@@ -41,8 +43,7 @@ def teach(
         The first one; it falls in a straight line.
     made : int
         How many of the decisions were made before a restart; 0 starts new games.
-    after_rollout : callable
-        Called with the model and how many decisions are made, where a checkpoint may be written.
+    after_rollout : AfterRollout
     """
     env = model.env
     games: LearnerVecEnv = env.unwrapped
@@ -50,18 +51,17 @@ def teach(
     policy.set_training_mode(True)
     n, length = env.num_envs, model.n_steps
     if made == 0:
-        model._last_obs = env.reset()
-        model._last_episode_starts = np.ones(n, bool)
+        start_games(model)
     shape, n_actions = (length, n), games.action_space.n
     seen = np.empty((*shape, model._last_obs.shape[1]), np.float32)
-    masks, targets = np.empty((*shape, n_actions), bool), np.empty((*shape, n_actions), np.float32)
+    masks, choices = np.empty((*shape, n_actions), bool), np.empty(shape, np.int64)
     returns, rewards = np.empty(shape, np.float32), np.empty(shape, np.float32)
     ends = np.empty(shape, bool)
     while made < steps:
         for t in range(length):
             seen[t], masks[t] = model._last_obs, games.action_masks()
-            actions, targets[t] = lesson.act(model)
-            model._last_obs, rewards[t], ends[t], _ = env.step(actions)
+            choices[t] = games.ask(teacher)
+            model._last_obs, rewards[t], ends[t], _ = env.step(choices[t])
         model._last_episode_starts = ends[-1].copy()
         with torch.no_grad():
             following = policy.predict_values(torch.from_numpy(model._last_obs))[:, 0].numpy()
@@ -70,26 +70,30 @@ def teach(
             following = returns[t]
         for group in policy.optimizer.param_groups:
             group["lr"] = learning_rate * max(1 - made / steps, LAST_RATE)
-        flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, masks, targets, returns)]
-        loss, error = _learn(model, lesson, flat, batch_size)
+        flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, masks, choices, returns)]
+        loss, error = _learn(model, flat, batch_size)
         made += length * n
         report(made, {"loss": loss, "value_error": error})
         after_rollout(model, made)
     policy.optimizer.state.clear()
 
 
-def _learn(
-    model: MaskablePPO, lesson: Lesson, data: list[np.ndarray], batch_size: int
-) -> tuple[float, float]:
-    """One pass in random order; the mean loss of the lesson and error of the values."""
+def start_games(model: MaskablePPO) -> None:
+    """Deal new games, as ``learn`` does."""
+    model._last_obs = model.env.reset()
+    model._last_episode_starts = np.ones(model.env.num_envs, bool)
+
+
+def _learn(model: MaskablePPO, data: list[np.ndarray], batch_size: int) -> tuple[float, float]:
+    """One pass in random order; the mean cross-entropy, and error of the values."""
     policy: MaskedPolicy = model.policy
     count = len(data[0])
     order = np.random.permutation(count)
     losses = []
     for start in range(0, count, batch_size):
         part = order[start : start + batch_size]
-        observations, legal, targets, paid = (torch.from_numpy(array[part]) for array in data)
-        loss = lesson.loss(policy.logits(observations), legal, targets)
+        observations, legal, choices, paid = (torch.from_numpy(array[part]) for array in data)
+        loss = nn.functional.nll_loss(policy.log_chances(observations, legal), choices)
         error = nn.functional.mse_loss(policy.predict_values(observations)[:, 0], paid)
         policy.optimizer.zero_grad()
         (loss + model.vf_coef * error).backward()
