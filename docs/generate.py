@@ -26,6 +26,7 @@ README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
+SEARCH = ROOT / "docs" / "search.md"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
@@ -215,6 +216,32 @@ def rlcard() -> str:
         report = json.loads(path.read_text("utf-8"))
         title = rules_title(report["rules"]).replace("'", "").replace("_", " ")
         rows.append(f"| {title} | {_cell(report['line_ups'][0]['figures'][0]['win_rate'])} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def search_gains() -> str:
+    """What variants of a search gain by single decisions."""
+    rows = ["| variant | moves that differ | gain in a round | over the first | ms |"]
+    rows.append("|---|---:|---:|---:|---:|")
+    report = json.loads((RESULTS / "search" / "gains.json").read_text("utf-8"))
+    for name, line in report["agents"].items():
+        gain, over = ("{:+.1f} ± {:.1f}".format(*line[key]) for key in ("gain", "over_first"))
+        label = name if " " in name else f"`{name}`"
+        spent = f"{line['milliseconds']:.1f}" if line["milliseconds"] else ""
+        rows.append(f"| {label} | {100 * line['differs']:.1f} % | {gain} | {over} | {spent} |")
+    return "\n".join(rows)
+
+
+def searches() -> str:
+    """What agents that search have won."""
+    rows = ["| agent | against | deals | win rate |", "|---|---|---:|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "search" / "rates").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        figure = report["line_ups"][0]["figures"][0]
+        pair = f"`{figure['agent']}` | `{figure['against'][0]}`"
+        rows.append(f"| {pair} | {report['deals']:,} | {_cell(figure['win_rate'])} |")
         commands.append(report["command"])
     return "\n".join([*rows, "", "```", *commands, "```"])
 
