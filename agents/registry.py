@@ -312,7 +312,7 @@ def _rlcard(argument: str) -> Agent:
 
 def _searching(argument: str, **how: bool) -> Agent:
     search = importlib.import_module("pocket_uno_env.agents.search")  # compiles more than others
-    budget, settings = search.parse(argument)
+    budget, settings = search.parse(argument, **how)
     agent: Agent = search.SearchAgent(budget, settings, load=load, **how)
     return agent
 

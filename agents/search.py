@@ -8,6 +8,7 @@ search:100ms,policy=runs/mine  leaves the moves of a trained network only for cl
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -33,12 +34,13 @@ from pocket_uno_env.search import (
     half_of,
     new_bench,
     rounds_for,
+    steps_for,
 )
 from pocket_uno_env.tree import best_row, grow_row, new_tree, plant_row, tree_rows
 
 BELIEFS = ("auto", "learned", "rules", "uniform")
-_STEP = 8
-"""Guesses, and eight times as many iterations of the tree search, between looks at the clock."""
+_STEP = 32
+"""Guesses, or iterations of the tree search, at most between looks at the clock."""
 _ROOM = 200_000
 """Nodes of the tree of a search by the clock."""
 
@@ -123,11 +125,11 @@ class SearchAgent(Agent):
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse what the reference policy or a learned belief cannot play."""
         self._policy.check(rules, num_players)
-        self._prepare(rules)
+        self.prepare(rules)
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
-        method, bench = self._prepare(rules)
+        method, bench = self.prepare(rules)
         references = self._policy.act_rows(rules, rows, index)
         priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
         if isinstance(self._policy, HasChances) and self.settings.prior > 0:
@@ -135,9 +137,8 @@ class SearchAgent(Agent):
         actions = np.zeros(len(index), np.int64)
         if self.budget.in_milliseconds:
             for j, place in enumerate(index):
-                find = self._by_clock if self._tree is None else self._tree_by_clock
-                chosen = int(references[j])
-                actions[j] = find(rules, rows, int(place), chosen, priors[j], method, bench)
+                start = time.thread_time(), int(place), int(references[j]), priors[j]
+                actions[j] = self._by_clock(rules, rows, *start, method, bench)
             return actions
         amount = self.budget.amount
         arguments = (rules.table, rows, index, references, priors, amount, method, bench)
@@ -151,51 +152,37 @@ class SearchAgent(Agent):
         self,
         rules: Rules,
         rows: np.ndarray,
+        start: float,
         place: int,
         reference: int,
         prior: np.ndarray,
         method: Any,
         bench: Any,
     ) -> int:
-        start = time.perf_counter()
+        """Search one game until the thread has worked as long as the budget says."""
         count, seed = begin_row(rules.table, rows, place, reference, prior, method, bench)
-        keep, tried, rounds = count, 0, rounds_for(count)
-        for done in range(rounds):
-            if done > 0:
-                keep = half_of(keep)
-                count = drop(count, keep, tried, bench)
-            if count == 1:
-                break
-            end = start + self.budget.amount * (done + 1) / rounds / 1000
-            while tried == 0 or time.perf_counter() < end:
-                compare_row(
-                    rules.table, rows, place, count, tried, _STEP, np.uint64(seed), method, bench
-                )
-                tried += _STEP
-        return int(decide(count, tried, method, bench))
-
-    def _tree_by_clock(
-        self,
-        rules: Rules,
-        rows: np.ndarray,
-        place: int,
-        reference: int,
-        prior: np.ndarray,
-        method: Any,
-        bench: Any,
-    ) -> int:
-        end = time.perf_counter() + self.budget.amount / 1000
-        count, seed = begin_row(rules.table, rows, place, reference, prior, method, bench)
+        seconds, how, tried = self.budget.amount / 1000, (np.uint64(seed), method, bench), 0
         if count == 1:
             return reference
-        tree, step, done = self._tree, 8 * _STEP, 0
-        plant_row(rows, place, tree)
-        while done == 0 or (time.perf_counter() < end and done + step < _ROOM):
-            grow_row(rules.table, rows, place, done, step, np.uint64(seed), method, bench, tree)
-            done += step
-        return int(best_row(rules.table, reference, method.lead, tree))
+        if self._tree is not None:
+            plant_row(rows, place, self._tree)
+            while tried + _STEP < _ROOM and (tried == 0 or time.thread_time() < start + seconds):
+                grow_row(rules.table, rows, place, tried, _STEP, *how, self._tree)
+                tried += _STEP
+            return int(best_row(rules.table, reference, method.lead, self._tree))
+        keep, rounds = count, rounds_for(count)
+        for done in range(rounds):
+            end = start + seconds * (done + 1) / rounds
+            while count > 1 and (tried == 0 or time.thread_time() < end):
+                more = min(steps_for(tried), _STEP)
+                compare_row(rules.table, rows, place, count, tried, more, *how)
+                tried += more
+                count = drop(count, count, tried, bench)
+            keep = half_of(keep)
+            count = drop(count, keep, tried, bench)
+        return int(decide(count, tried, method, bench))
 
-    def _prepare(self, rules: Rules) -> tuple[Method, Any]:
+    def prepare(self, rules: Rules) -> tuple[Method, Any]:
         """Method and buffers for games under `rules`."""
         if rules in self._prepared:
             return self._prepared[rules]
@@ -229,8 +216,14 @@ def _policy(name: str) -> int:
     return names[name]
 
 
-def parse(text: str) -> tuple[Budget, Settings]:
+def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[Budget, Settings]:
     """Budget and settings from what stands after ``search:``.
+
+    Parameters
+    ----------
+    text : str
+    tree, clairvoyant : bool
+        See `SearchAgent`; they have fewer options.
 
     Raises
     ------
@@ -244,25 +237,31 @@ def parse(text: str) -> tuple[Budget, Settings]:
             f"a search's budget is {first!r}; expected a number of playouts such as 1000, or of "
             "milliseconds such as 100ms"
         )
+    unused = {"prior"} if tree else {"belief", "doubt"} if clairvoyant else set()
     types: dict[str, Callable[[str], Any]] = {
-        field.name: type(field.default) for field in fields(Settings)
+        field.name: type(field.default) for field in fields(Settings) if field.name not in unused
     }
     given: dict[str, Any] = {}
     for option in options:
         key, _, value = option.partition("=")
         if key not in types or not value or key in given:
             raise AgentError(
-                f"a search has no option {option!r}; expected "
+                f"a search like this has no option {option!r}; expected "
                 f"{', '.join(f'{known}=...' for known in types)}, each at most once"
             )
         try:
             given[key] = types[key](value)
         except ValueError as error:
             raise AgentError(f"{key}={value!r} is no number") from error
+        if types[key] is float:
+            most = 1.0 if key == "doubt" else math.inf
+            if not 0.0 <= given[key] <= most or math.isinf(given[key]):
+                raise AgentError(
+                    f"{option}: {key} is a number from 0"
+                    + (" to 1" if key == "doubt" else " on, and finite")
+                )
     settings = replace(Settings(), **given)
     if settings.belief not in BELIEFS:
         raise AgentError(f"belief={settings.belief!r}; expected one of {', '.join(BELIEFS)}")
-    if not 0.0 <= settings.doubt <= 1.0 or not settings.lead >= 0.0 or not settings.prior >= 0.0:
-        raise AgentError("doubt lies between 0 and 1, lead and prior are not below 0")
     _policy(settings.playout)
     return Budget(int(match[1]), match[2] is not None), settings

@@ -1,14 +1,17 @@
-"""What a search gains by one decision: its moves against the strong heuristic's, on true hands.
+"""What a search gains by one decision over the strong heuristic, and what is to be gained at all.
 
     python benchmarks/search_gain.py --agents search:1000 search:1000,belief=uniform
 
-In rounds that `strong` plays against itself, every agent is asked in each decision of seat 0.
-Wherever it would move differently, both moves are played out many times from the true hands, with
-the draw pile shuffled anew, `strong` in all seats. The mean difference is what the agent gains by
-deviating once, the sum over a round about what it gains in a match. It tells variants of a search
-apart with far fewer games than matches do, since all luck but that of the hidden hands is averaged
-out, and all agents meet the same positions. It says nothing of what a search gains by searching
-again later.
+In rounds between two `strong`, every agent is asked in each decision of seat 0. Each legal move is
+played out, `strong` in both seats, from hundreds of hands that the other seat may hold by all that
+it has done (`posterior`), and compared with the move of `strong` on the same hands. The mean
+difference is what an agent gains by moving otherwise once; the sum over a round is about what it
+gains in a match. It tells variants of a search apart with far fewer games than matches do, since
+the luck of the cards is averaged out, and all agents meet the same positions. It says nothing of
+what a search gains by searching again later.
+
+The line "perfect belief" is what those gain who know all these hands and choose the best move for
+half of them: it is judged by the other half.
 """
 
 from __future__ import annotations
@@ -22,17 +25,20 @@ from typing import Any
 
 import numpy as np
 import tyro
+from posterior import LONGEST, advantages, play_on
 
-from pocket_uno_env.agents import load
-from pocket_uno_env.batch import act_rows
+from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.batch import act_rows, mask_rows
 from pocket_uno_env.deal import deal_round, new_game
-from pocket_uno_env.engine import apply
 from pocket_uno_env.kernel import kernel
-from pocket_uno_env.piles import shuffle
+from pocket_uno_env.progress import Display
 from pocket_uno_env.rng import mix, row_seed
-from pocket_uno_env.rules import Rules
-from pocket_uno_env.scripted import Policy, act
+from pocket_uno_env.rules import Rules, RulesError
+from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import NO_SEAT, End, new_rows
+
+PERFECT = "perfect belief"
 
 
 @dataclass
@@ -42,13 +48,13 @@ class Options:
     agents: list[str]
     """The agents to measure."""
     rules: str = "pocket"
-    """The rules, by the name of a preset."""
-    num_players: int = 2
-    """Seats at the table."""
-    rounds: int = 500
+    """The rules, by the name of a preset; two players."""
+    rounds: int = 200
     """Rounds, the independent sample."""
-    truths: int = 200
-    """Playouts of each move that differs."""
+    hands: int = 400
+    """Guesses of the other hand that judge each decision."""
+    thin: int = 15
+    """Steps of the Markov chain from one to the next."""
     seed: int = 0
     """The same seed gives the same positions."""
     json: Path | None = None
@@ -56,107 +62,111 @@ class Options:
 
 
 @kernel
-def deal_rounds(rules: Any, rows: Any, num_players: int, seed: Any) -> None:
-    """Deal a round in every row."""
+def deal_rounds(rules: Any, rows: Any, seed: Any) -> None:
+    """Deal a round for two in every row."""
     for i in range(rows.shape[0]):
-        new_game(rows[i], num_players, row_seed(seed, np.uint64(i)))
+        new_game(rows[i], 2, row_seed(seed, np.uint64(i)))
         deal_round(rules[0], rows[i], NO_SEAT, None, None)
 
 
-@kernel
-def play_on(rules: Any, rows: Any, strong: Any) -> None:
-    """Let `strong` move for seat 0 as ``strong[i]`` says, then for the others until it is asked."""
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        if row.end == End.RUNNING and row.to_act == 0 and strong[i] >= 0:
-            apply(rules[0], row, strong[i], None, None)
-        while row.end == End.RUNNING and row.to_act != 0 and row.decisions < 400:
-            apply(rules[0], row, act(rules[0], row, Policy.STRONG), None, None)
+def judge(options: Options, rules: Rules, rows: np.ndarray, seen: Any, asked: Any) -> np.ndarray:
+    """The gain of every move over that of `strong`: float64, ``(m, 2, n_actions)``.
 
-
-@kernel
-def true_gain(rules: Any, rows: Any, place: int, move: Any, other: Any, truths: int) -> float:
-    """How much more often `move` wins than `other`, in ``rows[place]`` as it is."""
-    seat = rows[place].to_act
-    scratch = rows[:1].copy()
-    row = scratch[0]
-    total = 0.0
-    for k in range(truths):
-        for sign in (1.0, -1.0):
-            scratch[0] = rows[place]
-            row.rng = mix(np.uint64(k * 7919 + place))
-            shuffle(row, row.draw_pile, np.int64(row.draw_count))
-            apply(rules[0], row, move if sign > 0 else other, None, None)
-            while row.end == End.RUNNING and row.decisions < 800:
-                apply(rules[0], row, act(rules[0], row, Policy.STRONG), None, None)
-            if row.end == End.OUT and row.winner == seat:
-                total += sign
-    return total / truths
+    ``asked`` are the places of the m games and the moves of `strong`; ``seen`` is what `play_on`
+    remembers.
+    """
+    past, actions, counts = seen
+    gains = np.zeros((len(asked[0]), 2, len(catalogue(rules))))
+    for j, (place, move) in enumerate(zip(*asked, strict=True)):
+        seed = mix(np.uint64(int(rows["decisions"][place]) * 1_000_003 + int(place)))
+        shares = (past[place].copy(), actions[place], counts[place])
+        limits = (options.hands, options.thin, seed, gains[j])
+        if advantages(rules.table, rows, place, move, *shares, *limits) < 0:
+            raise RuntimeError("the true hand does not explain what its seat did")
+    return gains
 
 
 def measure(options: Options) -> dict[str, Any]:
     """Everything that was found, as plain data."""
     rules = Rules.preset(options.rules)
     rows = new_rows(options.rounds)
-    deal_rounds(rules.table, rows, options.num_players, np.uint64(options.seed))
+    deal_rounds(rules.table, rows, np.uint64(options.seed))
     agents = {spec: load(spec) for spec in options.agents}
-    # An agent that remembers must see the same array every time.
-    seen = {spec: rows.copy() for spec in agents}
-    gains = {spec: np.zeros(len(rows)) for spec in agents}
-    spent, differs = dict.fromkeys(agents, 0.0), dict.fromkeys(agents, 0)
-    decisions = 0
     for agent in agents.values():
-        agent.check(rules, options.num_players)
+        agent.check(rules, 2)
         agent.act_rows(rules, rows[:1].copy(), np.zeros(1, np.int64))  # compile
-    strong = np.full(len(rows), -1)
-    while True:
-        play_on(rules.table, rows, strong)
-        index = np.flatnonzero((rows["end"] == End.RUNNING) & (rows["decisions"] < 400))
-        if len(index) == 0:
-            break
-        decisions += len(index)
-        chosen = np.zeros(len(index), np.int64)
-        act_rows(rules.table, rows, index, int(Policy.STRONG), chosen)
-        strong[:] = -1
-        strong[index] = chosen
-        known: dict[tuple[int, int], float] = {}
-        for spec, agent in agents.items():
-            seen[spec][:] = rows
-            began = time.process_time()
-            moves = agent.act_rows(rules, seen[spec], index)
-            spent[spec] += time.process_time() - began
-            for j in np.flatnonzero(moves != chosen).tolist():
-                key = int(index[j]), int(moves[j])
-                if key not in known:
-                    known[key] = true_gain(rules.table, rows, *key, chosen[j], options.truths)
-                gains[spec][index[j]] += known[key]
-                differs[spec] += 1
-    found = {}
-    for spec, gain in gains.items():
-        half = 1.96 * gain.std(ddof=1) / len(gain) ** 0.5
-        first = gain - gains[options.agents[0]]
-        over = 1.96 * first.std(ddof=1) / len(gain) ** 0.5
-        found[spec] = {
-            "differs": differs[spec] / decisions,
-            "gain": [100 * float(gain.mean()), 100 * float(half)],
-            "over_first": [100 * float(first.mean()), 100 * float(over)],
-            "milliseconds": 1000 * spent[spec] / decisions,
+    names = [*agents, PERFECT]
+    gains = {name: np.zeros(len(rows)) for name in names}
+    spent, differs = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
+    seen = (
+        new_rows(options.rounds * LONGEST).reshape(-1, LONGEST),
+        np.zeros((options.rounds, LONGEST), np.int64),
+        np.zeros(options.rounds, np.int64),
+    )
+    masks = np.zeros((len(rows), len(catalogue(rules))), np.int8)
+    moves = np.full(len(rows), -1)
+    decisions = 0
+    with Display() as display:
+        display.begin("rounds", len(rows))
+        while True:
+            play_on(rules.table, rows, moves, *seen)
+            index = np.flatnonzero((rows["end"] == End.RUNNING) & (seen[2] < LONGEST - 2))
+            display.report(len(rows) - len(index), {})
+            if len(index) == 0:
+                break
+            moves[:] = -1
+            found = np.zeros(len(index), np.int64)
+            act_rows(rules.table, rows, index, int(Policy.STRONG), found)
+            moves[index] = found
+            mask_rows(rules.table, rows, index, masks)
+            index = index[masks[: len(index)].sum(axis=1) > 1]
+            strong, here = moves[index], np.arange(len(index))
+            decisions += len(index)
+            halves = judge(options, rules, rows, seen, (index, strong))
+            for name, agent in agents.items():
+                began = time.process_time()
+                chosen = agent.act_rows(rules, rows.copy(), index)
+                spent[name] += time.process_time() - began
+                gains[name][index] += halves.mean(axis=1)[here, chosen]
+                differs[name] += int((chosen != strong).sum())
+            for half in (0, 1):
+                best = halves[:, half].argmax(axis=1)
+                best = np.where(halves[here, half, best] > 0, best, strong)
+                gains[PERFECT][index] += halves[here, 1 - half, best] / 2
+                differs[PERFECT] += int((best != strong).sum()) / 2
+    lines = {}
+    for name, gain in gains.items():
+        over = gain - gains[options.agents[0]]
+        lines[name] = {
+            "differs": differs[name] / decisions,
+            "gain": _interval(gain),
+            "over_first": _interval(over),
+            "milliseconds": 1000 * spent[name] / decisions,
         }
-        print(
-            f"{spec}: {100 * differs[spec] / decisions:.1f} % of moves differ; "
-            f"{100 * gain.mean():+.2f} ± {100 * half:.2f} % a round, "
-            f"{100 * first.mean():+.2f} ± {100 * over:.2f} over the first; "
-            f"{1000 * spent[spec] / decisions:.2f} ms a decision",
-            flush=True,
-        )
     settings = asdict(options) | {"json": None}
-    return {"settings": settings, "decisions": decisions / options.rounds, "agents": found}
+    return {"settings": settings, "decisions": decisions / options.rounds, "agents": lines}
+
+
+def _interval(gain: np.ndarray) -> list[float]:
+    """Mean and half the width of the 95 % interval, in per cent."""
+    return [100 * float(gain.mean()), 196 * float(gain.std(ddof=1)) / len(gain) ** 0.5]
 
 
 def main() -> int:
     """Measure, print, write."""
     options = tyro.cli(Options, description=__doc__)
-    report = measure(options)
+    try:
+        report = measure(options)
+    except (AgentError, RulesError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for name, line in report["agents"].items():
+        (mean, half), (over, over_half) = line["gain"], line["over_first"]
+        print(
+            f"{name}: {100 * line['differs']:.1f} % of moves differ; {mean:+.2f} ± {half:.2f} % a "
+            f"round, {over:+.2f} ± {over_half:.2f} over the first; "
+            f"{line['milliseconds']:.2f} ms a decision"
+        )
     if options.json is not None:
         options.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
     return 0

@@ -34,6 +34,7 @@ ENVIRONMENT = ROOT / "docs" / "environment.md"
 RECORDS = ROOT / "docs" / "records.md"
 TESTING = ROOT / "docs" / "testing.md"
 TESTS = ROOT / "tests"
+SEARCH = ROOT / "docs" / "search.md"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
@@ -272,6 +273,32 @@ def tests() -> str:
         ("faults reported elsewhere, with the tests that keep them out", str(faults)),
     ]  # fmt: skip
     return generate_environment.table(["what", "how many"], [list(row) for row in rows], right=1)
+
+
+def search_gains() -> str:
+    """What variants of a search gain by single decisions."""
+    rows = ["| variant | moves that differ | gain in a round | over the first | ms |"]
+    rows.append("|---|---:|---:|---:|---:|")
+    report = json.loads((RESULTS / "search" / "gains.json").read_text("utf-8"))
+    for name, line in report["agents"].items():
+        gain, over = ("{:+.1f} ± {:.1f}".format(*line[key]) for key in ("gain", "over_first"))
+        label = name if " " in name else f"`{name}`"
+        spent = f"{line['milliseconds']:.1f}" if line["milliseconds"] else ""
+        rows.append(f"| {label} | {100 * line['differs']:.1f} % | {gain} | {over} | {spent} |")
+    return "\n".join(rows)
+
+
+def searches() -> str:
+    """What agents that search have won."""
+    rows = ["| agent | against | deals | win rate |", "|---|---|---:|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "search" / "rates").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        figure = report["line_ups"][0]["figures"][0]
+        pair = f"`{figure['agent']}` | `{figure['against'][0]}`"
+        rows.append(f"| {pair} | {report['deals']:,} | {_cell(figure['win_rate'])} |")
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
 
 
 PARTS = {

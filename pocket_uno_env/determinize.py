@@ -58,12 +58,20 @@ def new_unseen() -> Unseen:
 
 @kernel
 def list_unseen(rules, row, seat, cards):
-    """Write the physical cards that `seat` cannot place into ``cards``; returns how many."""
+    """Write the physical cards that `seat` cannot place into ``cards``; returns how many.
+
+    Kind by kind, so that it makes no difference which of several copies the seat can place.
+    """
     count = 0
-    for card in range(rules.n_cards):
-        if place_of(row, seat, card) == UNSEEN:
-            cards[count] = card
-            count += 1
+    for kind in range(rules.n_kinds):
+        for word in range(CARD_WORDS):
+            copies = rules.kind_cards[kind, word]
+            while copies != EMPTY:
+                card = 64 * word + first(copies)
+                copies = without_first(copies)
+                if place_of(row, seat, card) == UNSEEN:
+                    cards[count] = card
+                    count += 1
     return count
 
 

@@ -3,8 +3,8 @@
 A guess is a determinization drawn from the belief. All moves that are compared are tried on the
 same guesses, so that what luck the guesses bring falls out of the differences. The budget is spent
 in parts; after each, half of the moves are dropped (sequential halving), and those that are clearly
-behind. The *reference*, the move of a policy that needs no search, is left only for a clear lead
-over it.
+behind are dropped as soon as they are. The *reference*, the move of a policy that needs no search,
+is left only for a clear lead over it.
 
 Sources: M. Ginsberg, "GIB: imperfect information in a computationally challenging game", JAIR 14,
 2001 (determinization); Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in
@@ -31,8 +31,12 @@ PLAYOUT_CAP = 400
 """Decisions after which a playout counts as a draw."""
 ROUNDS = 4
 """The parts, at least, in which a budget is spent; after each, moves are dropped."""
-HOPELESS = 2.0
+FEWEST = 16
+"""Guesses before moves are dropped, and at least between two looks at how they did."""
+HOPELESS = 2.5
 """By how many standard errors a move that is dropped early is behind the reference."""
+TRIFLE = 0.002
+"""A lead, in shares of a win, that is not worth searching for."""
 
 
 class Method(NamedTuple):
@@ -167,6 +171,12 @@ def compare(rules, row, count, first, more, seed, method, bench):
 
 
 @kernel
+def steps_for(tried):
+    """After how many more guesses to look again which moves are hopeless."""
+    return max(tried // 4, FEWEST)
+
+
+@kernel
 def lead_of(i, tried, bench):
     """How much better than the reference a move is, in shares of a win, after so many guesses."""
     return bench.sums[i] / tried + bench.bonuses[i]
@@ -174,9 +184,9 @@ def lead_of(i, tried, bench):
 
 @kernel
 def _error_of(i, tried, bench):
-    """The standard error of `lead_of`."""
+    """The standard error of `lead_of`, as if one guess had made a difference that made none."""
     mean = bench.sums[i] / tried
-    return np.sqrt(max(bench.squares[i] / tried - mean * mean, 1e-9) / tried)
+    return np.sqrt(((bench.squares[i] + 1.0) / tried - mean * mean) / tried)
 
 
 @kernel
@@ -197,23 +207,32 @@ def half_of(count):
 
 @kernel
 def drop(count, keep, tried, bench):
-    """Keep the reference and the best moves, `keep` in all, but none that is clearly worse.
+    """Keep the reference and the best moves, `keep` in all, but none that is hopeless.
 
     Returns how many are left.
     """
     left = 1
+    for i in range(1, count):
+        if lead_of(i, tried, bench) + HOPELESS * _error_of(i, tried, bench) >= TRIFLE:
+            _exchange(left, i, bench)
+            left += 1
+    count, left = left, 1
     while left < min(keep, count):
         best = left
         for i in range(left + 1, count):
             if lead_of(i, tried, bench) > lead_of(best, tried, bench):
                 best = i
-        if lead_of(best, tried, bench) < -HOPELESS * _error_of(best, tried, bench):
-            break
-        for values in (bench.sums, bench.squares, bench.bonuses):
-            values[left], values[best] = values[best], values[left]
-        bench.moves[left], bench.moves[best] = bench.moves[best], bench.moves[left]
+        _exchange(left, best, bench)
         left += 1
     return left
+
+
+@kernel
+def _exchange(i, j, bench):
+    """Let two moves change places."""
+    for values in (bench.sums, bench.squares, bench.bonuses):
+        values[i], values[j] = values[j], values[i]
+    bench.moves[i], bench.moves[j] = bench.moves[j], bench.moves[i]
 
 
 @kernel
@@ -249,15 +268,14 @@ def flat_rows(rules, rows, index, references, priors, playouts, method, bench, a
         count = begin(rules[0], row, references[j], priors[j], method, bench)
         keep, tried = count, 0
         rounds = rounds_for(count)
-        for r in range(rounds):
-            if r > 0:
-                keep = half_of(keep)
-                count = drop(count, keep, tried, bench)
-            if count == 1:
-                break
-            more = max(playouts // (rounds * keep), 1)
-            compare(rules[0], row, count, tried, more, seed, method, bench)
-            tried += more
+        for _ in range(rounds):
+            end = tried + max(playouts // (rounds * keep), 1)
+            while tried < end and count > 1:
+                more = min(steps_for(tried), end - tried)
+                compare(rules[0], row, count, tried, more, seed, method, bench)
+                tried += more
+                count = drop(count, count if tried < end else half_of(keep), tried, bench)
+            keep = half_of(keep)
         actions[j] = decide(count, tried, method, bench)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from pocket_uno_env import Rules, arena
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.policy import NEVER, PolicyAgent
-from pocket_uno_env.agents.search import SearchAgent, parse
+from pocket_uno_env.agents.search import SearchAgent, Settings, parse
 from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.belief import shows_choice, would_play, write_rule_weights
 from pocket_uno_env.determinize import (
@@ -104,6 +107,34 @@ def test_hidden_cards_do_not_change_the_decision(spec: str, rules: str, num_play
             moved += permute_hidden(made, rows, int(rows["to_act"][0]), rng)
             assert agent.act_rows(made, rows, HERE) == agent.act_rows(made, raw.rows.copy(), HERE)
     assert moved > 100
+
+
+def exchange_copies(rules: Rules, rows: np.ndarray) -> None:
+    """Let the copies of every kind change places, in a ring: nobody can tell."""
+    renamed = np.arange(256)
+    kinds = rules.table[0]["card_kind"][: rules.n_cards]
+    for kind in np.unique(kinds):
+        cards = np.flatnonzero(kinds == kind)
+        renamed[cards] = np.roll(cards, 1)
+    for name in ("draw_pile", "discard_pile", "drawn_card"):
+        rows[name] = renamed[rows[name]]
+    for name in ("hands", "known", "shown", "discards"):
+        words = rows[name][0].reshape(-1, 2)
+        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+        moved = np.zeros_like(bits)
+        moved[:, renamed[: bits.shape[1]]] = bits
+        words[:] = np.packbits(moved, axis=1, bitorder="little").view(np.uint64)
+
+
+@pytest.mark.parametrize(("rules", "num_players"), [("pocket", 2), ("classic", 3)])
+def test_copies_of_a_card_are_all_the_same(rules: str, num_players: int) -> None:
+    made, agent, changed = Rules.preset(rules), load("search:30,lead=0"), 0
+    for raw in play(raw_env(5, rules=made, num_players=num_players), Policy.RANDOM, limit=60):
+        rows = raw.rows.copy()
+        exchange_copies(made, rows)
+        changed += (rows["hands"] != raw.rows["hands"]).any()
+        assert agent.act_rows(made, rows, HERE) == agent.act_rows(made, raw.rows.copy(), HERE)
+    assert changed > 5
 
 
 def test_the_clairvoyant_does_look_at_hidden_cards() -> None:
@@ -244,14 +275,16 @@ def test_the_same_seed_gives_the_same_games_in_any_batch(spec: str) -> None:
     assert (many.points == few.points).all()
 
 
-@pytest.mark.parametrize("spec", ["search:20ms", "ismcts:20ms"])
-def test_milliseconds_are_used(spec: str) -> None:
+@pytest.mark.parametrize("spec", ["search:20ms,lead=99", "ismcts:20ms"])
+def test_milliseconds_are_used_by_what_the_thread_works(spec: str) -> None:
     agent, rules = load(spec), Rules.preset("pocket")
-    raw = raw_env(0, rules=rules, num_players=2)
-    agent.act_rows(rules, raw.rows.copy(), HERE)  # compile
-    began = time.perf_counter()
-    action = agent.act_rows(rules, raw.rows.copy(), HERE)[0]
-    assert raw._mask[action] and time.perf_counter() - began > 0.018
+    spent = []
+    for raw in play(raw_env(0, rules=rules, num_players=2), Policy.STRONG, limit=12):
+        began = time.thread_time()
+        action = agent.act_rows(rules, raw.rows.copy(), HERE)[0]
+        spent.append(time.thread_time() - began)
+        assert raw._mask[action]
+    assert max(spent[1:]) > 0.018 and max(spent[1:]) < 0.06  # the first one compiles
 
 
 def test_search_can_be_an_opponent_in_training() -> None:
@@ -308,9 +341,13 @@ def test_budget_and_options() -> None:
         ("search:10,depth=3", "no option 'depth=3'"),
         ("search:10,lead=2,lead=3", "at most once"),
         ("search:10,lead=big", "no number"),
-        ("search:10,lead=-1", "not below 0"),
-        ("search:10,prior=-1", "not below 0"),
-        ("search:10,doubt=2", "between 0 and 1"),
+        ("search:10,lead=-1", "lead=-1: lead is a number from 0 on"),
+        ("search:10,lead=nan", "lead=nan: lead is a number from 0 on"),
+        ("search:10,prior=inf", "prior=inf: prior is a number from 0 on"),
+        ("search:10,doubt=2", "doubt=2: doubt is a number from 0 to 1"),
+        ("ismcts:10,prior=1", "no option 'prior=1'"),
+        ("clairvoyant:10,belief=rules", "no option 'belief=rules'"),
+        ("clairvoyant:10,doubt=1", "no option 'doubt=1'"),
         ("search:10,belief=blind", "one of auto"),
         ("search:10,playout=ppo", "scripted agent"),
         ("search:10,policy=nobody", "no agent 'nobody'"),
@@ -325,3 +362,12 @@ def test_a_belief_network_that_is_not_there_is_asked_for_in_vain() -> None:
     agent = load("search:10,belief=learned")
     with pytest.raises(AgentError, match="no belief network for the cards of rules 'mini'"):
         agent.check(Rules.preset("mini"), 2)
+
+
+def test_the_table_of_options_is_what_they_are() -> None:
+    page = Path(__file__).parent.parent / "docs" / "search.md"
+    rows = re.findall(r"^\| `(\w+)` \| `?([\w.]+)`? \| ", page.read_text("utf-8"), re.MULTILINE)
+    assert dict(rows) == {
+        key: f"{value:g}" if isinstance(value, float) else value
+        for key, value in asdict(Settings()).items()
+    }
