@@ -106,6 +106,9 @@ class LearnerGames:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
         if view not in VIEWS:
             raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
+        for name, value in (("compact", compact), ("skip_forced", skip_forced)):
+            if value not in (True, False):
+                raise ValueError(f"{name} is {value!r}; expected True or False")
         if isinstance(opponents, str) or not opponents:
             raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
         self.num_games = check_count("num_envs", num_games)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
+from pocket_uno_env import Rules
 from pocket_uno_env.agents import load
 from pocket_uno_env.arena import play
 from pocket_uno_env.gym_env import PocketUnoEnv
@@ -129,6 +131,20 @@ def test_cleanrl_plays_other_rules(
     lineups = [(0, *[1] * (num_players - 1))]
     (games,) = play(rules, num_players, agents, deals=4, seed=1, lineups=lineups)
     assert games.win_rates(0).shape == (4,)
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_cleanrl_has_learned(tmp_path: Path) -> None:
+    options = ["--games", "16", "--hidden", "16", "--out", str(tmp_path / "run")]
+    with subprocess.Popen(
+        [sys.executable, EXAMPLES / "cleanrl_ppo.py", *options], stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert "1,024 decisions" in program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        rest = program.stdout.read()
+    assert program.returncode == 0 and "what was learned until here is kept" in rest
+    load(str(tmp_path / "run")).check(Rules.of("pocket"), 2)
 
 
 def test_cleanrl_without_masks_is_stopped(

@@ -196,6 +196,7 @@ def test_opponents_that_are_not_scripted_are_asked_in_one_call() -> None:
         ({"num_players": 9}, "num_players"),
         ({"render_mode": "gif"}, "render_mode"),
         ({"max_cycles": 0}, "max_cycles"),
+        ({"compact": "x"}, "compact"),
     ],
 )
 def test_bad_arguments(make: Any, kwargs: dict[str, Any], word: str) -> None:
