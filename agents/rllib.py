@@ -42,7 +42,23 @@ _ARRAYS = {
 }
 """All that the pickle of a dict of arrays refers to."""
 
+_UNREADABLE = (
+    *(OSError, EOFError, pickle.UnpicklingError),
+    *(AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError),
+)
+"""What reading a file that is cut or no pickle may raise."""
+
 Layers = list[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class _Game:
+    """What `rllib_env.module_spec` has written into ``model_config``."""
+
+    rules: Rules
+    num_players: int
+    view: str
+    reward: str
 
 
 class _ArrayUnpickler(pickle.Unpickler):
@@ -73,14 +89,9 @@ def load_checkpoint(path: str | Path) -> PolicyAgent:
     layers, critic = _layers(tensors, "actor", "pi"), _layers(tensors, "critic", "vf")
     if not layers:
         raise AgentError(f"{path} holds no network of the kind that rllib_env.module_spec makes")
-    return PolicyAgent(
-        str(path),
-        layers,
-        Rules.from_dict(game["rules"]),
-        game["num_players"],
-        game["view"],
-        critic=critic if game["reward"] == "win" and critic else None,
-    )
+    # One that was paid in points says nothing about the chance to win.
+    values = critic if game.reward == "win" and critic else None
+    return PolicyAgent(str(path), layers, game.rules, game.num_players, game.view, critic=values)
 
 
 def export(path: str | Path, out: str | Path) -> Path:
@@ -104,7 +115,7 @@ def export(path: str | Path, out: str | Path) -> Path:
         for part, array in zip(("weight", "bias"), layer, strict=True)
     }
     runs.save_tensors(folder / runs.MODEL, weights, {})
-    settings = {"reward": game["reward"], "view": game["view"], "trainer": "RLlib"}
+    settings = {"reward": game.reward, "view": game.view, "trainer": "RLlib"}
     config = runs.config_of(
         agent.rules,
         agent.num_players,
@@ -117,12 +128,13 @@ def export(path: str | Path, out: str | Path) -> Path:
     return folder
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read(path: Path) -> tuple[_Game, dict[str, np.ndarray]]:
     """What the checkpoint's network is for, and its weights."""
     folder = _module_folder(path)
     try:
-        game = json.loads((folder / "metadata.json").read_text("utf-8"))[GAME]
-    except (OSError, ValueError, KeyError) as error:
+        about = json.loads((folder / "metadata.json").read_text("utf-8"))[GAME]
+        game = _Game(**about | {"rules": Rules.from_dict(about["rules"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise AgentError(
             f"{folder} does not say which game it is for ({error!r}); networks that are trained "
             "with pocket_uno_env.rllib_env.module_spec do"
@@ -131,7 +143,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
         with open(weights, "rb") as file:
             found = _ArrayUnpickler(file).load()
-    except (OSError, pickle.UnpicklingError, EOFError, AgentError) as error:
+    except _UNREADABLE as error:
         raise AgentError(f"cannot read the weights {weights}: {error}") from error
     arrays = found if isinstance(found, dict) else {}
     if not arrays or not all(isinstance(array, np.ndarray) for array in arrays.values()):

@@ -35,7 +35,7 @@ RECORDS = ROOT / "docs" / "records.md"
 TESTING = ROOT / "docs" / "testing.md"
 TESTS = ROOT / "tests"
 SEARCH = ROOT / "docs" / "search.md"
-ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
+ARGUED = ("search", "ismcts", "clairvoyant", "ppo", "rllib")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"

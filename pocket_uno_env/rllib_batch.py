@@ -209,9 +209,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         games, players = self.env, self._players
         steps = -(-num_timesteps // self.num_envs)
         lines = self._start(steps)
-        keys = np.concatenate(
-            [self._waiting_keys, np.zeros(steps * self.num_envs, np.int64)]
-        )
+        keys = np.concatenate([self._waiting_keys, np.zeros(steps * self.num_envs, np.int64)])
         # The line of each seat's newest decision in the round, if it has made one.
         newest = np.full(self.num_envs * players, -1)
         newest[self._waiting_keys] = np.arange(len(self._waiting_keys))

@@ -36,7 +36,7 @@ def game_spaces(rules: str | Rules, num_players: int) -> tuple[spaces.Dict, spac
     """
     rules = Rules.of(rules)
     size, n_actions = observation_size(rules, num_players), len(catalogue(rules))
-    seen = {
+    seen: dict[str, spaces.Space[Any]] = {
         "observations": spaces.Box(0.0, 1.0, (size,), np.float32),
         "action_mask": spaces.Box(0.0, 1.0, (n_actions,), np.float32),
     }
@@ -64,11 +64,13 @@ class PocketUnoMultiAgentEnv(PettingZooEnv):
         super().__init__(env)
         # RLlib takes the agents from a set, in any order.
         self.agents = self.possible_agents = list(env.possible_agents)
+        seen: spaces.Space[Any]
+        actions: spaces.Space[Any]
         seen, actions = game_spaces(env.rules, env.num_players)
         self.observation_spaces = dict.fromkeys(self.agents, seen)
         self.action_spaces = dict.fromkeys(self.agents, actions)
-        self.observation_space = spaces.Dict(self.observation_spaces)
-        self.action_space = spaces.Dict(self.action_spaces)
+        self.observation_space = spaces.Dict(dict(self.observation_spaces))
+        self.action_space = spaces.Dict(dict(self.action_spaces))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""The env runner on the batch, against a slow account of what it played; and what learns from it."""
+"""The env runner on the batch, against a slow account of its games; and what learns from it."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,127 @@
+"""Checkpoints of RLlib as agents, without Ray; those that Ray writes are tested in ecosystem/."""
+
+import json
+import pickle
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+from pocket_uno_env.actions import catalogue
+from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents.rllib import GAME, MODULES, export
+from pocket_uno_env.batch import mask_rows, observe_rows, reset_rows
+from pocket_uno_env.observation import observation_size
+from pocket_uno_env.rules import Rules
+from pocket_uno_env.state import new_rows
+
+RULES, PLAYERS = Rules.preset("pocket", two_player_reverse="literal"), 3
+
+
+def weights():
+    """A state as RLlib's MLPs have it: two hidden layers, a head; the critic likewise."""
+    generator = np.random.default_rng(1)
+    size, n_actions = observation_size(RULES, PLAYERS), len(catalogue(RULES))
+    state = OrderedDict({"pi.log_std_clip_param_const": np.ones(1, np.float32)})
+    for encoder, head, outputs in (("actor", "pi", n_actions), ("critic", "vf", 1)):
+        path = f"encoder.{encoder}_encoder.net.mlp"
+        for name, m, n in (
+            (f"{path}.0", size, 16),
+            (f"{path}.2", 16, 8),
+            (f"{head}.net.mlp.0", 8, outputs),
+        ):
+            state[f"{name}.weight"] = generator.normal(size=(n, m)).astype(np.float32)
+            state[f"{name}.bias"] = generator.normal(size=n).astype(np.float32)
+    return state
+
+
+def write(folder, state, module="default_policy", game=True):
+    place = folder / MODULES / module
+    place.mkdir(parents=True)
+    about = {"rules": RULES.to_dict(), "num_players": PLAYERS, "view": "plain", "reward": "win"}
+    (place / "metadata.json").write_text(json.dumps({"ray": 1, **({GAME: about} if game else {})}))
+    (place / "module_state.pkl").write_bytes(pickle.dumps(state))
+    return place
+
+
+def test_the_network_is_the_one_that_was_saved(tmp_path):
+    state = weights()
+    place = write(tmp_path, state)
+    agent = load(f"rllib:{tmp_path}")
+    assert (agent.rules, agent.num_players, agent.name) == (RULES, PLAYERS, f"rllib:{tmp_path}")
+    rows, index = new_rows(32), np.arange(32)
+    reset_rows(RULES.table, rows, PLAYERS, np.uint64(3), np.uint64(0))
+    chances = agent.log_chances(RULES, rows, index)
+    x = np.zeros((32, observation_size(RULES, PLAYERS)), np.float32)
+    masks = np.zeros((32, len(catalogue(RULES))), np.int8)
+    observe_rows(RULES.table, rows, index, x)
+    mask_rows(RULES.table, rows, index, masks)
+    path = "encoder.actor_encoder.net.mlp"
+    for name in (f"{path}.0", f"{path}.2"):
+        x = np.maximum(x @ state[f"{name}.weight"].T + state[f"{name}.bias"], 0)
+    logits = x @ state["pi.net.mlp.0.weight"].T + state["pi.net.mlp.0.bias"]
+    logits[masks == 0] = -np.inf
+    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    assert np.allclose(chances, np.maximum(logits, -10), atol=1e-3)
+    assert (agent.act_rows(RULES, rows, index) == logits.argmax(axis=1)).all()
+    assert agent.opinion(RULES, rows, 0).value is not None  # by the critic
+    assert np.array_equal(load(f"rllib:{place}").weights, agent.weights)
+
+
+def test_a_checkpoint_becomes_a_run(tmp_path):
+    pytest.importorskip("stable_baselines3")  # whose version a run notes
+    write(tmp_path / "checkpoint", weights())
+    run = export(tmp_path / "checkpoint", tmp_path / "run")
+    agent, again = load(f"rllib:{tmp_path / 'checkpoint'}"), load(str(run))
+    assert np.array_equal(agent.weights, again.weights)
+    assert (again.rules, again.num_players, again.view) == (RULES, PLAYERS, "plain")
+    with pytest.raises(ValueError, match="not empty"):
+        export(tmp_path / "checkpoint", tmp_path / "run")
+
+
+class Trap:
+    """What runs code when it is unpickled."""
+
+    def __reduce__(self):
+        return (open, ("trapped", "w"))
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"a": Trap()}, "it holds io.open; expected arrays alone"),
+        ({"a": np.array([Trap()], object)}, "it holds io.open"),
+        ({"a": 1}, "expected a dict of arrays"),
+        ([np.ones(1)], "expected a dict of arrays"),
+        ({"a": np.ones(1)}, "no network of the kind"),
+        ({}, "expected a dict of arrays"),
+    ],
+)
+def test_what_holds_no_network_is_refused_and_nothing_runs(state, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "checkpoint", state)
+    with pytest.raises(AgentError, match=message):
+        load("rllib:checkpoint")
+    assert not (tmp_path / "trapped").exists()
+
+
+def test_errors_say_what_is_missing(tmp_path):
+    with pytest.raises(AgentError, match="no checkpoint of RLlib"):
+        load(f"rllib:{tmp_path}")
+    with pytest.raises(AgentError, match="should be written 'rllib:DIR'"):
+        load("rllib")
+    other = tmp_path / "other"
+    place = write(other, weights(), game=False)
+    with pytest.raises(AgentError, match=r"does not say which game.*module_spec"):
+        load(f"rllib:{other}")
+    (place / "metadata.json").write_text(json.dumps({GAME: {"rules": {}}}))
+    with pytest.raises(AgentError, match="does not say which game"):
+        load(f"rllib:{other}")
+    write(other, weights(), "second")
+    with pytest.raises(AgentError, match="several networks; name one"):
+        load(f"rllib:{other}")
+    assert load(f"rllib:{other / MODULES / 'second'}").num_players == PLAYERS
+    cut = other / MODULES / "second" / "module_state.pkl"
+    cut.write_bytes(cut.read_bytes()[:1000])
+    with pytest.raises(AgentError, match="cannot read the weights"):
+        load(f"rllib:{cut.parent}")
