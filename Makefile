@@ -11,7 +11,7 @@ TYPES  := build/types
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup train test lint types format docs results weights scripted ladders figures \
-	ablation soak bench bench-check test-ecosystem clean
+	openspiel ablation soak bench bench-check test-ecosystem clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -89,6 +89,20 @@ figures: $(STAMP) ## Measure anew what docs/evaluating.md shows (some minutes)
 	--json $(RLCARD)/$$rules.json; done
 	$(BIN)/python docs/generate.py
 
+# The figures of docs/ecosystem/openspiel.md.
+SPIEL := docs/results/openspiel
+openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agents are, anew (half an hour)
+	test -e runs/mini || $(BIN)/python train.py --rules mini --opponents greedy random \
+	--steps 300000 --seed 1 --deals 0 --out runs/mini
+	rm -f $(SPIEL)/exploitability.json
+	.venv-frameworks/bin/python examples/openspiel_exploitability.py --max-decisions 8 \
+	--iterations 300 --agents random first greedy counter strong runs/mini \
+	--out $(SPIEL)/exploitability.json
+	for bot in '1 random 1000' '2 mcts:100 200' '3 ismcts:100 200' '4 ismcts:1000 50'; do \
+	set -- $$bot; .venv-frameworks/bin/python evaluate.py --agents spiel:$$2 greedy --deals $$3 \
+	--seed 1 --json $(SPIEL)/bots-$$1.json || exit 1; done
+	$(BIN)/python docs/generate.py
+
 # Each of these networks takes at most 45 minutes of two cores; one that is stopped is taken up
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
@@ -127,8 +141,9 @@ $(ECOSYSTEM:%=.venv-%/.installed): .venv-%/.installed: ecosystem/%/requirements.
 test-ecosystem: $(ECOSYSTEM:%=.venv-%/.installed) ## Test against other frameworks (half an hour)
 	for name in $(ECOSYSTEM); do .venv-$$name/bin/python -m pytest ecosystem/$$name $(ARGS) || exit 1; done
 
-soak: $(STAMP) ## The long tests, for the night
+soak: $(STAMP) .venv-frameworks/.installed ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)
+	.venv-frameworks/bin/python -m pytest ecosystem/frameworks -m soak $(ARGS)
 
 # Each peer in an environment of its own: they pin other versions.
 .venv-%/.installed: benchmarks/peers/%.txt
