@@ -11,7 +11,7 @@ TYPES  := build/types
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup train test lint tree types format docs results weights scripted ladders figures \
-	ablation soak bench bench-check test-ecosystem clean
+	openspiel ablation soak bench bench-check test-ecosystem clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -96,6 +96,20 @@ figures: $(STAMP) ## Measure anew what docs/evaluating.md shows (some minutes)
 	for rules in 1-classic 2-no-uno 3-forced-play; do $(BIN)/python evaluate.py \
 	--agents rlcard-rule random --rules $(RLCARD)/$$rules.toml --deals 10000 --seed 1 \
 	--json $(RLCARD)/$$rules.json; done
+	$(BIN)/python docs/generate.py
+
+# The figures of docs/ecosystem/openspiel.md.
+SPIEL := docs/results/openspiel
+openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agents are, anew (half an hour)
+	test -e runs/mini || $(BIN)/python train.py --rules mini --opponents greedy random \
+	--steps 300000 --seed 1 --deals 0 --out runs/mini
+	rm -f $(SPIEL)/exploitability.json
+	.venv-frameworks/bin/python examples/openspiel_exploitability.py --max-decisions 8 \
+	--iterations 300 --agents random first greedy counter strong runs/mini \
+	--out $(SPIEL)/exploitability.json
+	for bot in '1 random 1000' '2 mcts:100 200' '3 ismcts:100 200' '4 ismcts:1000 50'; do \
+	set -- $$bot; .venv-frameworks/bin/python evaluate.py --agents spiel:$$2 greedy --deals $$3 \
+	--seed 1 --json $(SPIEL)/bots-$$1.json || exit 1; done
 	$(BIN)/python docs/generate.py
 
 # Each of these networks takes at most 45 minutes of two cores; one that is stopped is taken up
@@ -193,8 +207,9 @@ test-python: pyproject.toml ## The tests that need no PyTorch, by another Python
 	.venv-$(VERSION)/bin/python $(PIP) -e '.[evaluate,play,render]' $(TEST_TOOLS)
 	.venv-$(VERSION)/bin/python -m pytest -W default $(QUICK) $(WITHOUT_TORCH) tests $(ARGS)
 
-soak: $(STAMP) ## The long tests, for the night
+soak: $(STAMP) .venv-frameworks/.installed ## The long tests, for the night
 	$(BIN)/python -m pytest -n 2 -m soak $(ARGS)
+	.venv-frameworks/bin/python -m pytest ecosystem/frameworks -m soak $(ARGS)
 
 # Each peer in an environment of its own: they pin other versions.
 .venv-%/.installed: benchmarks/peers/%.txt

@@ -215,22 +215,29 @@ class AgentPolicy(spiel_policy.Policy):
             raise ValueError(f"player {player_id} is not to act, player {state.line.to_act} is")
         return dict(_chances(self._agent, [state.line])[0])
 
-    def table(self) -> Table:
+    def table(self, states: dict[str, History] | None = None) -> Table:
         """The policy in every information state of a game that is small enough to walk.
 
-        `pyspiel.TabularPolicy` takes it, and `pyspiel.nash_conv` takes that.
+        `pyspiel.TabularPolicy` takes it, and `pyspiel.nash_conv` takes that. `states` are those of
+        `information_states`, if several policies are to share one walk.
         """
-        found: dict[str, History] = {}
-
-        def walk(line: History) -> None:
-            if line.to_act is not None:
-                found.setdefault(line.seen(line.to_act), line)
-            for choice in [outcome for outcome, _ in line.outcomes] or line.legal():
-                walk(line.after(choice))
-
-        walk(self.game.new_initial_state().line)
+        found = information_states(self.game) if states is None else states
         lines = list(found.values())
         return dict(zip(found, _chances(self._agent, lines), strict=True))
+
+
+def information_states(game: Any) -> dict[str, History]:
+    """All information states of a small game, each with a history that leads to it."""
+    found: dict[str, History] = {}
+
+    def walk(line: History) -> None:
+        if line.to_act is not None:
+            found.setdefault(line.seen(line.to_act), line)
+        for choice in [outcome for outcome, _ in line.outcomes] or line.legal():
+            walk(line.after(choice))
+
+    walk(game.new_initial_state().line)
+    return found
 
 
 def _chances(agent: Agent, lines: list[History]) -> list[list[tuple[int, float]]]:

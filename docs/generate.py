@@ -35,7 +35,8 @@ RECORDS = ROOT / "docs" / "records.md"
 TESTING = ROOT / "docs" / "testing.md"
 TESTS = ROOT / "tests"
 SEARCH = ROOT / "docs" / "search.md"
-ARGUED = ("search", "ismcts", "clairvoyant", "ppo", "rllib")
+OPENSPIEL = ROOT / "docs" / "ecosystem" / "openspiel.md"
+ARGUED = ("search", "ismcts", "clairvoyant", "spiel", "ppo", "rllib")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"
@@ -301,6 +302,31 @@ def searches() -> str:
     return "\n".join([*rows, "", "```", *commands, "```"])
 
 
+def exploitability() -> str:
+    """NashConv on the mini deck: the agents, then CFR+ by iterations."""
+    found = json.loads((RESULTS / "openspiel" / "exploitability.json").read_text("utf-8"))
+    rows = ["| policy | NashConv |", "|---|---:|"]
+    rows += [f"| `{name}` | {gain:.4f} |" for name, gain in found["agents"].items()]
+    for iterations, gain in found["cfr_plus"].items():
+        rows.append(f"| CFR+, {int(iterations):,} iterations | {gain:.4f} |")
+    return "\n".join([*rows, "", "```", found["command"], "```"])
+
+
+def bots() -> str:
+    """What OpenSpiel's bots win."""
+    rows = ["| bot | against | deals | win rate |", "|---|---|---:|---:|"]
+    commands = []
+    for path in sorted((RESULTS / "openspiel").glob("bots-*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        figure = report["line_ups"][0]["figures"][0]
+        rows.append(
+            f"| `{figure['agent']}` | `{figure['against'][0]}` | {report['deals']:,} | "
+            f"{_cell(figure['win_rate'])} |"
+        )
+        commands.append(report["command"])
+    return "\n".join([*rows, "", "```", *commands, "```"])
+
+
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
     AGENTS: {"scripted": scripted, "networks": networks},
@@ -309,6 +335,7 @@ PARTS = {
     ENVIRONMENT: generate_environment.PARTS,
     RECORDS: {"record": record},
     TESTING: {"tests": tests},
+    OPENSPIEL: {"exploitability": exploitability, "bots": bots},
 }
 
 

@@ -90,9 +90,7 @@ class History:
     def seen(self, seat: int) -> str:
         """Everything that `seat` has seen so far, in order, and the hand it holds now."""
         if self.rows is None:
-            dealer, *cards = [] if self.setting.whole_deal else self._deal or [0]
-            mine = [c for i, c in enumerate(cards) if self.setting.receiver(dealer, i) == seat]
-            hand = tuple(sorted(mine[: self.setting.rules.hand_size]))
+            hand = self._dealt_hands()[seat]
         else:
             hand = self.setting.hand(self.rows[0], seat)
         return f"{self._seen[seat]}; holds {card_list(self.setting.kinds, hand)}"
@@ -178,7 +176,7 @@ class History:
         """
         seat = self.to_act
         if seat is None:
-            raise ValueError("only where a seat decides can be guessed what it does not know")
+            raise ValueError("no seat is to act here, whose guess of the hidden cards it could be")
         made = self._copy()
         made.rows = _copied(self.rows)
         redeal_row(self.setting.table, made.rows, seat, new_unseen(), np.uint64(seed))
@@ -237,7 +235,7 @@ class History:
         return Counter(self.setting.kind_of[card] for card in pile)
 
     def _dealt(self) -> tuple[int, list[int]]:
-        """The dealer, and the cards dealt, in order, with the opening card at the end."""
+        """The dealer, and the cards dealt so far, in order; the last one is the opening card."""
         setting = self.setting
         if not setting.whole_deal:
             return self._deal[0], list(self._deal[1:])
@@ -245,6 +243,15 @@ class History:
         left = [list(hand) for hand in deal.hands]
         order = [left[setting.receiver(deal.dealer, i)].pop() for i in range(setting.dealt)]
         return deal.dealer, [*order, deal.opening]
+
+    def _dealt_hands(self) -> tuple[Cards, ...]:
+        """What has been dealt to each seat so far, sorted."""
+        hands: list[list[int]] = [[] for _ in range(self.setting.num_players)]
+        if self._deal:
+            dealer, cards = self._dealt()
+            for i, card in enumerate(cards[: self.setting.dealt]):
+                hands[self.setting.receiver(dealer, i)].append(card)
+        return tuple(tuple(sorted(hand)) for hand in hands)
 
     def _commit(self, rows: Any, draws: tuple[tuple[int, Cards], ...]) -> None:
         event = self._event(rows, draws)
@@ -268,28 +275,21 @@ class History:
     def _event(self, rows: Any, draws: tuple[tuple[int, Cards], ...]) -> Event:
         """The pending action with what followed from it; `rows` is the game after it."""
         setting, row = self.setting, rows[0]
-        seats = range(setting.num_players)
         if self.rows is None:
             dealer, cards = self._dealt()
-            hands = tuple(
-                tuple(
-                    sorted(c for i, c in enumerate(cards[:-1]) if setting.receiver(dealer, i) == s)
-                )
-                for s in seats
-            )
-            return Event(dealer, DEAL, draws, hands, opening=cards[-1])
+            return Event(dealer, DEAL, draws, self._dealt_hands(), opening=cards[-1])
         before = self.rows[0]
         seat = int(before["to_act"])
         assert self._action is not None
         event = Event(seat, self._action, draws)
         move = setting.catalogue.actions[self._action].move
         if move == Move.GIVE:
-            receiver = (seat + int(before["direction"])) % setting.num_players
-            return replace(event, receiver=receiver)
+            return replace(event, receiver=_seat_after(before, seat))
         if move == Move.CHALLENGE:
             owner = int(before["actor"])
             event = replace(event, shown=(seat, owner, setting.hand(before, owner)))
         if setting.rules.seven_zero and _hands_moved(before, row, seat):
+            seats = range(setting.num_players)
             return replace(event, hands=tuple(setting.hand(row, s) for s in seats))
         return event
 
@@ -297,6 +297,14 @@ class History:
 def _copied(rows: Any) -> Any:
     """A copy of a row; NumPy's own copies field by field, which takes six times as long."""
     return as_rows(rows.view(np.uint8).copy().view(ROW))
+
+
+def _seat_after(row: Any, seat: int) -> int:
+    """`piles.seat_after` for Python code."""
+    while True:
+        seat = (seat + int(row["direction"])) % int(row["num_players"])
+        if not row["out"] >> seat & 1:
+            return seat
 
 
 def _hands_moved(before: Any, row: Any, seat: int) -> bool:

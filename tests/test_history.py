@@ -225,8 +225,19 @@ def test_a_guess_looks_the_same_and_hides_the_rest(rules: Rules, seats: int) -> 
 
 
 def test_a_guess_needs_a_seat_that_decides() -> None:
-    with pytest.raises(ValueError, match="where a seat decides"):
+    with pytest.raises(ValueError, match="no seat is to act"):
         History(MINI).resampled(0)
+
+
+def test_a_seat_sees_its_cards_while_they_are_dealt() -> None:
+    history = History(Setting(MINI.rules, 2, 5)).after(1)  # so that seat 0 gets the first card
+    assert [history.seen(seat) for seat in (0, 1)] == [
+        "seat 0; holds nothing",
+        "seat 1; holds nothing",
+    ]
+    history = history.after(MINI.rules.kind_ids["W"]).after(MINI.rules.kind_ids["R2"])
+    assert history.seen(0) == "seat 0; holds W" and history.seen(1) == "seat 1; holds R2"
+    assert History(MINI).seen(1) == "seat 1; holds nothing"
 
 
 def test_copies_are_the_same_history(tree: list[History]) -> None:
