@@ -26,7 +26,7 @@ README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
-ARGUED = ("search", "ismcts", "clairvoyant", "ppo")
+ARGUED = ("search", "ismcts", "clairvoyant", "ppo", "onnx", "rlcard")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"

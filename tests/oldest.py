@@ -1,6 +1,6 @@
 """The lower bounds of pyproject.toml as exact versions, for `make test-oldest`.
 
-    python tests/oldest.py > oldest.txt && pip install -r oldest.txt
+python tests/oldest.py > oldest.txt && pip install -r oldest.txt
 """
 
 from __future__ import annotations
