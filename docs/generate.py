@@ -36,7 +36,7 @@ TESTING = ROOT / "docs" / "testing.md"
 TESTS = ROOT / "tests"
 SEARCH = ROOT / "docs" / "search.md"
 OPENSPIEL = ROOT / "docs" / "ecosystem" / "openspiel.md"
-ARGUED = ("search", "ismcts", "clairvoyant", "spiel", "ppo", "rllib")
+ARGUED = ("search", "ismcts", "clairvoyant", "ppo", "onnx", "rllib", "rlcard", "spiel")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
 LADDERS = ROOT / "pocket_uno_env" / "ladders"

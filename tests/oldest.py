@@ -1,6 +1,6 @@
 """The lower bounds of pyproject.toml as exact versions, for `make test-oldest`.
 
-    python tests/oldest.py > oldest.txt && pip install -r oldest.txt
+python tests/oldest.py > oldest.txt && pip install -r oldest.txt
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ def oldest(text: str) -> list[str]:
     """Of each requirement in a pyproject.toml the oldest version that it admits."""
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
-    found = [*project["dependencies"], *(one for name in EXTRAS for one in extras[name])]
-    bounds = [re.match(r"([\w.-]+)>=([\w.]+)", one) for one in found if "[" not in one]
-    assert all(bounds), f"without a lower bound: {found}"
-    return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound is not None]
+    found = [*project["dependencies"], *(one for name in EXTRAS for one in extras.get(name, []))]
+    pins = []
+    for one in found:
+        bound = re.match(r"([\w.-]+)>=([\w.]+)", one)
+        if bound is not None:
+            pins.append(f"{bound[1]}=={bound[2]}")
+        elif "[" not in one:  # an extra of our own, which is listed itself
+            raise ValueError(f"the requirement {one!r} has no lower bound")
+    return pins
 
 
 if __name__ == "__main__":

@@ -405,3 +405,12 @@ def test_the_module_runs(file: Path) -> None:
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     write(file, {**round_of(1), "players": ["é", "b", "c"]})
     assert "0 ?  " in run("show", str(file), env=ascii_only).stdout
+
+
+def test_a_program_without_its_extra_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tyro", None)
+    monkeypatch.delitem(sys.modules, "pocket_uno_env.evaluate", raising=False)
+    assert main(["evaluate", "--agents", "greedy"]) == 2
+    assert "pip install 'pocket-uno-env[evaluate]'" in capsys.readouterr().err

@@ -21,9 +21,9 @@ for name in networks():
     assert rate.mean > 0.7, name
 
 # The belief of a search is a network that comes with the package, too.
-for name in ("search:20,belief=learned", "ismcts:50,belief=learned"):
-    (games,) = play("pocket", 2, [load(name), load("random")], 2, 1)
-    print(name, rate_estimate(games.win_rates(0)).mean)
+searching = load("search:20,belief=learned")
+(games,) = play("pocket", 2, [searching, load("random")], 2, 1)
+print(searching.name, rate_estimate(games.win_rates(0)).mean)
 
 for name in names():
     load(name)
