@@ -115,13 +115,14 @@ openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agent
 # Each of these networks takes at most 45 minutes of two cores; one that is stopped is taken up
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
-pocket-2p  := --opponents strong strong greedy --steps 9000000 --teacher-steps 1500000
-pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000
-pocket-4p  := --num-players 4 --opponents strong greedy --steps 2500000
-classic-2p := --rules classic --opponents strong greedy --steps 1500000
+AHEAD      := --steps 0 --checkpoint-every 2000000 --keep 20
+pocket-2p  := --opponents strong --lookahead-steps 16000000 $(AHEAD)
+pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000 --threads 2
+pocket-4p  := --num-players 4 --opponents strong greedy --lookahead-steps 10000000 $(AHEAD)
+classic-2p := --rules classic --opponents strong greedy --steps 1500000 --threads 2
 
 weights: $(STAMP) ## Train and publish anew the networks that come with the package
-	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --threads 2 --deals 0 \
+	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --deals 0 \
 	--out runs/$(name) && $(BIN)/python -m pocket_uno_env.agents.publish runs/$(name) $(name) &&) \
 	$(BIN)/python docs/generate.py
 

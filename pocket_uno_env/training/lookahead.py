@@ -134,12 +134,22 @@ def try_all(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) -> np.ndar
     venv = model.env.venv
     if isinstance(venv, AllHands):
         observations = venv.with_hidden(observations, copies)
-    worth += np.where(going_on, model.gamma * _values(model, observations), 0)
+    worth = np.where(going_on, _before(model, _values(model, observations)), worth)
     gains = np.zeros(masks.shape, np.float32)
     gains[place, action] = worth
     means = gains.sum(1) / masks.sum(1)
     gains[place, action] -= means[place]
     return gains
+
+
+def _before(model: MaskablePPO, worth: np.ndarray) -> np.ndarray:
+    """What is worth so much at the learner's next decision is worth now.
+
+    The discount begins at a loss, which keeps its worth: else it would pay to put losses off, and
+    the actor learns to besiege its opponents.
+    """
+    loss = np.float32(1 / (model.env.unwrapped.num_players - 1))
+    return np.asarray(model.gamma * (worth + loss) - loss)
 
 
 def _values(model: MaskablePPO, observations: np.ndarray) -> np.ndarray:
@@ -159,7 +169,7 @@ def _returns(
     returns = np.empty_like(rewards)
     for t in reversed(range(len(rewards))):
         ahead = (1 - LAMBDA) * following + LAMBDA * target
-        returns[t] = target = rewards[t] + np.where(ends[t], 0, model.gamma * ahead)
+        returns[t] = target = np.where(ends[t], rewards[t], _before(model, ahead))
         following = values[t]
     return returns
 
