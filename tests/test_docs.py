@@ -105,6 +105,18 @@ def test_the_sites_links_lead_somewhere() -> None:
     assert count > 50
 
 
+def test_the_reference_names_modules_that_exist() -> None:
+    named = [
+        name
+        for page in (ROOT / "docs" / "api").glob("*.md")
+        for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(named) == len(set(named)) > 30
+    for name in named:
+        path = ROOT / name.replace("pocket_uno_env.agents.", "agents.").replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), name
+
+
 def test_a_part_of_another_page_comes_with_its_links() -> None:
     page = ROOT / "docs" / "quick_start.md"
     text = HOOKS["resolved"](page.read_text("utf-8"), page, "quick_start.md")
