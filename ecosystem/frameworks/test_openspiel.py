@@ -440,7 +440,7 @@ def test_cfr_solves_the_game_at_a_cap_of_six() -> None:
     tree, solution = solve(6, 300)
     assert 0 <= pyspiel.nash_conv(tree, solution) < 1e-3
     values = pyspiel.expected_returns(tree.new_initial_state(), solution, -1, True)
-    assert values == pytest.approx([0, 0], abs=1e-6)
+    assert values == pytest.approx([0, 0], abs=1e-3)  # seats and dealers are alike
 
 
 # What the documents show.
