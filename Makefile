@@ -105,9 +105,9 @@ openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agent
 	--steps 300000 --seed 1 --deals 0 --out runs/mini
 	rm -f $(SPIEL)/exploitability.json
 	.venv-frameworks/bin/python examples/openspiel_exploitability.py --max-decisions 8 \
-	--iterations 300 --agents random first greedy counter strong runs/mini \
+	--iterations 100 --agents random first greedy counter strong runs/mini \
 	--out $(SPIEL)/exploitability.json
-	for bot in '1 random 1000' '2 mcts:100 200' '3 ismcts:100 200' '4 ismcts:1000 50'; do \
+	for bot in '1 random 1000' '2 ismcts:100 100'; do \
 	set -- $$bot; .venv-frameworks/bin/python evaluate.py --agents spiel:$$2 greedy --deals $$3 \
 	--seed 1 --json $(SPIEL)/bots-$$1.json || exit 1; done
 	$(BIN)/python docs/generate.py

@@ -308,7 +308,7 @@ def exploitability() -> str:
     rows = ["| policy | NashConv |", "|---|---:|"]
     rows += [f"| `{name}` | {gain:.4f} |" for name, gain in found["agents"].items()]
     for iterations, gain in found["cfr_plus"].items():
-        rows.append(f"| CFR+, {int(iterations):,} iterations | {gain:.4f} |")
+        rows.append(f"| CFR+, iteration {int(iterations):,} | {gain:.4f} |")
     return "\n".join([*rows, "", "```", found["command"], "```"])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from programs import run_example, run_page
 from pocket_uno_env import Rules, pocket_uno_v0
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.policy import PolicyAgent
-from pocket_uno_env.agents.spiel import AgentBot, AgentPolicy, SpielAgent
+from pocket_uno_env.agents.spiel import AgentBot, AgentPolicy, SpielAgent, information_states
 from pocket_uno_env.arena import play
 from pocket_uno_env.history import History
 from pocket_uno_env.spiel_game import SHORT_NAME, PocketUnoGame
@@ -425,25 +424,15 @@ def test_cfr_solves_the_game() -> None:
     assert gains[2] < 1e-3
 
 
-def test_the_figures_at_a_cap_of_six(nash_conv_at_six: Callable[[str], float]) -> None:
-    """Golden; greedy gives away less than random play, strong less than greedy."""
-    found = {name: nash_conv_at_six(name) for name in GOLDEN}
-    assert found == pytest.approx(GOLDEN, abs=1e-6)
-
-
-GOLDEN: dict[str, float] = {"random": 0.0, "greedy": 0.0, "strong": 0.0}
-
-
-@pytest.fixture(scope="module")
-def nash_conv_at_six() -> Callable[[str], float]:
+def test_the_figures_at_a_cap_of_six() -> None:
+    """Golden. Greedy gives away less than random play, strong less than greedy."""
+    golden = {"random": 1.2420634921, "greedy": 0.6746031746, "strong": 0.2539682540}
     game = mini(6)
-    tree = pyspiel.convert_to_cached_tree(game)
-
-    def measure(name: str) -> float:
-        table = AgentPolicy(game, load(name)).table()
-        return float(pyspiel.nash_conv(tree, pyspiel.TabularPolicy(table)))
-
-    return measure
+    tree, states = pyspiel.convert_to_cached_tree(game), information_states(game)
+    assert len(states) == 21128
+    for name, gain in golden.items():
+        table = AgentPolicy(game, load(name)).table(states)
+        assert pyspiel.nash_conv(tree, pyspiel.TabularPolicy(table)) == pytest.approx(gain)
 
 
 @pytest.mark.soak
@@ -451,7 +440,7 @@ def test_cfr_solves_the_game_at_a_cap_of_six() -> None:
     tree, solution = solve(6, 300)
     assert 0 <= pyspiel.nash_conv(tree, solution) < 1e-3
     values = pyspiel.expected_returns(tree.new_initial_state(), solution, -1, True)
-    assert values == pytest.approx([0, 0], abs=1e-6)
+    assert values == pytest.approx([0, 0], abs=1e-3)  # seats and dealers are alike
 
 
 # What the documents show.
