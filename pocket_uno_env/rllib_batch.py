@@ -214,9 +214,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         newest = np.full(self.num_envs * players, -1)
         newest[self._waiting_keys] = np.arange(len(self._waiting_keys))
         every = np.arange(self.num_envs)
-        lengths: list[np.ndarray] = []
-        payoffs: list[np.ndarray] = []
-        cut = 0
+        ended: list[tuple[np.ndarray, ...]] = []
         for now in range(len(self._waiting_keys), len(keys), self.num_envs):
             here = slice(now, now + self.num_envs)
             lines.observations[here] = games.observations
@@ -228,21 +226,14 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             games.act(actions)
             self._lengths += 1
             over = np.flatnonzero(games.ends != End.RUNNING)
-            if not len(over):
-                continue
-            last = newest.reshape(-1, players)[over]
-            decided = last >= 0
-            lines.rewards[last[decided]] = games.payoffs[over][decided]
-            lines.terminated[last[decided]] = True
-            newest.reshape(-1, players)[over] = -1
-            lengths.append(self._lengths[over])
-            payoffs.append(games.payoffs[over])
-            cut += int(np.count_nonzero(games.ends[over] == End.TRUNCATED))
-            self._lengths[over] = 0
+            if len(over):
+                _pay(lines, newest.reshape(-1, players), over, games.payoffs)
+                ended.append((self._lengths[over], games.payoffs[over], games.ends[over]))
+                self._lengths[over] = 0
         waiting = newest[newest >= 0]
         lines.bootstrap[waiting] = True
         self._waiting, self._waiting_keys = lines._take(waiting), keys[waiting]
-        self._log(steps * self.num_envs, lengths, payoffs, cut)
+        self._log(steps * self.num_envs, ended)
         return [_in_order(lines, keys)]
 
     def _start(self, steps: int) -> Fragment:
@@ -280,18 +271,28 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             logp = policy.logp(actions)
         return actions.cpu().numpy().astype(np.int64), logp.cpu(), logits.cpu()
 
-    def _log(
-        self, made: int, lengths: list[np.ndarray], payoffs: list[np.ndarray], cut: int
-    ) -> None:
-        rounds = sum(map(len, lengths))
+    def _log(self, made: int, ended: list[tuple[np.ndarray, ...]]) -> None:
+        """RLlib's metrics; `ended` are lengths, payoffs and ends of the rounds that are over."""
+        rounds = sum(len(lengths) for lengths, _, _ in ended)
         self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=made)
         self._increase_sampled_metrics(made, rounds)
-        if rounds:
-            self.metrics.log_value(EPISODE_LEN_MEAN, np.concatenate(lengths).mean(), window=1)
-            self.metrics.log_value("truncated_rounds", cut / rounds, window=1)
-            for seat, mean in enumerate(np.concatenate(payoffs).mean(axis=0)):
-                key = (EPISODE_AGENT_RETURN_MEAN, f"player_{seat}")
-                self.metrics.log_value(key, mean, window=1)
+        if not rounds:
+            return
+        lengths, payoffs, ends = map(np.concatenate, zip(*ended, strict=True))
+        self.metrics.log_value(EPISODE_LEN_MEAN, lengths.mean(), window=1)
+        self.metrics.log_value("truncated_rounds", (ends == End.TRUNCATED).mean(), window=1)
+        for seat, mean in enumerate(payoffs.mean(axis=0)):
+            key = (EPISODE_AGENT_RETURN_MEAN, f"player_{seat}")
+            self.metrics.log_value(key, mean, window=1)
+
+
+def _pay(lines: Fragment, newest: np.ndarray, over: np.ndarray, payoffs: np.ndarray) -> None:
+    """Give the payoffs of the games in `over` to their seats' newest decisions, if there are."""
+    last = newest[over]
+    decided = last >= 0
+    lines.rewards[last[decided]] = payoffs[over][decided]
+    lines.terminated[last[decided]] = True
+    newest[over] = -1
 
 
 def _in_order(lines: Fragment, keys: np.ndarray) -> Fragment:

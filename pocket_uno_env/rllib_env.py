@@ -100,7 +100,8 @@ class MaskedModule(ActionMaskingTorchRLModule):
 
     def get_metadata(self) -> dict[str, Any]:
         """RLlib's metadata, and under `GAME` what `agents.rllib` needs."""
-        return {**super().get_metadata(), GAME: self.model_config[GAME]}
+        game = self.model_config.get(GAME)
+        return {**super().get_metadata(), **({GAME: game} if game else {})}
 
 
 def module_spec(

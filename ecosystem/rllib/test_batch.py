@@ -183,6 +183,11 @@ def test_a_fragment_can_be_shared_out_among_learners():
     assert len(whole[5:5]) == 0
 
 
+def test_without_exploration_it_takes_the_likeliest_action():
+    (fragment,) = make().sample(num_timesteps=20 * GAMES, explore=False)
+    assert (fragment.actions == fragment.logits.argmax(axis=1)).all()
+
+
 def test_what_it_cannot_do_is_said():
     runner = make()
     with pytest.raises(NotImplementedError, match=r"evaluate\.py"):
