@@ -177,6 +177,11 @@ class PolicyAgent(Agent):
         self.weights = np.zeros(sum((a + 1) * b for a, b in pairwise(sizes)), np.float32)
         self.set_layers(layers)
 
+    @property
+    def judges(self) -> bool:
+        """Whether `opinion` has a value."""
+        return self._critic is not None
+
     def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Give the network other weights of the same shapes."""
         self._layers = layers

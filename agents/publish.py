@@ -53,6 +53,8 @@ def publish(options: Options) -> Path:
         raise AgentError(f"{options.run} was made by an earlier version; train it anew")
     made = config.pop("made")
     tensors, _ = runs.load_tensors(options.run / runs.MODEL)
+    if not agent.judges:  # a critic that sees what no seat may know is of no use any more
+        tensors = {name: array for name, array in tensors.items() if name.startswith("policy.")}
     rules, players = agent.rules, agent.num_players
     agents: list[Agent] = [agent, *map(load, RIVALS)]
     lineups = [(0, *[number] * (players - 1)) for number in range(1, len(agents))]

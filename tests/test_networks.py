@@ -86,6 +86,8 @@ def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     assert set(found["win_rates"]["against"]) == {"greedy", "strong"}
     for key in ("rules", "settings", "command", "seconds", "decisions"):
         assert found[key] == about[key]
+    kept, _ = runs.load_tensors(tmp_path / "again.safetensors")
+    assert {name.split(".")[0] for name in kept} == {"policy"}
     again = load_policy(tmp_path / "again.safetensors")
     assert np.array_equal(again.weights, load_policy(NETWORKS / "pocket-2p.safetensors").weights)
     (tmp_path / "again.safetensors").write_bytes(b"something else")

@@ -132,7 +132,7 @@ def test_help_explains_every_option_within_80_columns():
     for name in vars(train.Settings()):
         assert f"--{name.replace('_', '-')}" in stdout
     described = stdout.replace("\n", " ")
-    assert "The learner's decisions in all" in described
+    assert "The learner's decisions in PPO" in described
 
 
 @pytest.mark.slow

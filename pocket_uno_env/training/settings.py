@@ -28,7 +28,7 @@ class Settings:
     """Decisions between two of them."""
     steps: int = 3_000_000
     """The learner's decisions in PPO, rounded up to whole rollouts. In its first few hundred
-    thousand an agent has hardly learned to play its cards. 0 for what a teacher teaches alone."""
+    thousand an agent has hardly learned to play its cards. 0 leaves PPO out."""
     seed: int = 0
     """The same seed and settings give the same weights."""
     out: Path | None = None
