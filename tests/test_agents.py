@@ -1,5 +1,6 @@
 """The agent protocol and the registry."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -253,3 +254,9 @@ def test_the_examples_of_the_documentation_run():
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == 4
     exec("\n".join(blocks), {})
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspiel") is not None, reason="OpenSpiel is here")
+def test_a_bot_of_openspiel_needs_its_extra() -> None:
+    with pytest.raises(AgentError, match="needs the extra 'spiel'"):
+        load("spiel:random")
