@@ -93,8 +93,8 @@ figures: $(STAMP) ## Measure anew what docs/evaluating.md shows (some minutes)
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
 AHEAD      := --steps 0 --checkpoint-every 2000000 --keep 20
-pocket-2p  := --opponents strong --network 512 512 --critic-network 256 256 \
-	--teacher-steps 2000000 --lookahead-steps 36000000 --gamma 0.998 $(AHEAD)
+pocket-2p  := --opponents strong --network 512 512 --teacher-steps 2000000 \
+	--lookahead-steps 20000000 --gamma 0.998 $(AHEAD)
 pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000 --threads 2
 pocket-4p  := --num-players 4 --opponents strong greedy --network 512 512 \
 	--teacher-steps 2000000 --lookahead-steps 12000000 --gamma 0.998 $(AHEAD)
