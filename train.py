@@ -176,6 +176,7 @@ def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
         env,
         visible=visible,
         network=settings.network,
+        critic_network=settings.critic_network,
         learning_rate=line(settings.learning_rate, settings.last_learning_rate),
         bfloat16=settings.precision == "bfloat16",
         seed=settings.seed,

@@ -280,6 +280,7 @@ def test_a_run_without_a_checkpoint_begins_again(tmp_path):
         (["--steps", "-1"], "--steps"),
         (["--lookahead-steps", "-1"], "--lookahead-steps"),
         (["--epochs", "-1"], "--epochs"),
+        (["--critic-network", "64", "0"], "--critic-network"),
         (["--resume", "nowhere"], "no training run"),
     ],
 )
@@ -346,8 +347,10 @@ def test_the_file_of_a_run_that_was_interrupted_is_the_same(tmp_path, whole):
 
 def test_what_comes_before_ppo_may_be_all(tmp_path, capsys):
     options = ["--teacher", "strong", "--teacher-steps", 4096, "--lookahead-steps", 4096]
+    options = ["--critic-network", 24, *options]
     out = run(tmp_path / "run", "--steps", 0, *options)
-    assert load(str(out)).num_players == 2
+    assert load(str(out)).layer_sizes == (338, 32, 16, 123)
+    assert weights_of(out)["value.0.weight"].shape[0] == 24
     longer = run(tmp_path / "longer", "--steps", 0, *options[:-1], 8192)
     assert not same_weights(out, longer)
     assert train.main(["--resume", str(out)]) == 2

@@ -44,6 +44,7 @@ def make_model(
     *,
     visible: int,
     network: tuple[int, ...],
+    critic_network: tuple[int, ...] | None = None,
     learning_rate: Callable[[float], float],
     bfloat16: bool,
     seed: int,
@@ -56,6 +57,8 @@ def make_model(
     env : VecEnv
     visible : int
         How many values of an observation the actor sees; the critic sees those of `AllHands`, too.
+    network, critic_network : tuple of int
+        Sizes of the hidden layers; without the second both have the first.
     learning_rate : callable
         By the share of the training that remains, from 1 to 0.
     settings
@@ -66,7 +69,7 @@ def make_model(
         VecMonitor(env),
         learning_rate=learning_rate,
         policy_kwargs={
-            "net_arch": {"pi": list(network), "vf": list(network)},
+            "net_arch": {"pi": list(network), "vf": list(critic_network or network)},
             "activation_fn": nn.ReLU,
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
             "visible": visible,

@@ -44,7 +44,9 @@ class Settings:
     view: Literal["plain", "canonical"] = "canonical"
     """What the network sees: colours by name, or the active one first, the others by cards held."""
     network: tuple[int, ...] = (256, 256)
-    """Sizes of the hidden layers, the same for actor and critic."""
+    """Sizes of the hidden layers."""
+    critic_network: tuple[int, ...] | None = None
+    """Those of the critic's, if they are others."""
     critic: Literal["own-hand", "all-hands"] = "all-hands"
     """What the critic sees, in training alone: what the learner knows, or the hidden cards too."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -139,8 +141,10 @@ def check(settings: Settings) -> None:
     for name, (low, high) in RANGES.items():
         if not low <= getattr(settings, name) <= high:
             raise runs.RunError(f"--{name.replace('_', '-')} must be from {low:g} to {high:g}")
-    if not settings.network or min(settings.network) < 1:
-        raise runs.RunError("--network must be sizes of at least 1")
+    for name in ("network", "critic_network"):
+        sizes = getattr(settings, name)
+        if sizes is not None and min(sizes, default=0) < 1:
+            raise runs.RunError(f"--{name.replace('_', '-')} must be sizes of at least 1")
     if settings.seed >= 2**32:
         raise runs.RunError("--seed must be below 2**32")
     for name in NATURAL:
