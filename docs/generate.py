@@ -226,7 +226,7 @@ def search_gains() -> str:
     rows.append("|---|---:|---:|---:|---:|")
     report = json.loads((RESULTS / "search" / "gains.json").read_text("utf-8"))
     for name, line in report["agents"].items():
-        gain, over = ("{:+.1f} ± {:.1f}".format(*line[key]) for key in ("gain", "over_first"))
+        gain, over = ("{:+.1f} ± {:.1f}".format(*line[key]) for key in ("gain", "over"))
         label = name if " " in name else f"`{name}`"
         spent = f"{line['milliseconds']:.1f}" if line["milliseconds"] else ""
         rows.append(f"| {label} | {100 * line['differs']:.1f} % | {gain} | {over} | {spent} |")
@@ -234,15 +234,17 @@ def search_gains() -> str:
 
 
 def searches() -> str:
-    """What agents that search have won."""
+    """What agents that search have won, and the commands that repeat it."""
     rows = ["| agent | against | deals | win rate |", "|---|---|---:|---:|"]
     commands = []
-    for path in sorted((RESULTS / "search" / "rates").glob("*.json")):
+    for path in sorted((RESULTS / "search").glob("*-*.json")):
         report = json.loads(path.read_text("utf-8"))
         figure = report["line_ups"][0]["figures"][0]
-        pair = f"`{figure['agent']}` | `{figure['against'][0]}`"
-        rows.append(f"| {pair} | {report['deals']:,} | {_cell(figure['win_rate'])} |")
-        commands.append(report["command"])
+        agent, rival = figure["agent"], figure["against"][0]
+        rate = _cell(figure["win_rate"])
+        rows.append(f"| `{agent}` | `{rival}` | {report['deals']:,} | {rate} |")
+        how = f"--deals {report['deals']} --seed {report['seed']}"
+        commands.append(f".venv/bin/python evaluate.py --agents {agent} {rival} {how}")
     return "\n".join([*rows, "", "```", *commands, "```"])
 
 
@@ -251,6 +253,7 @@ PARTS = {
     AGENTS: {"scripted": scripted, "networks": networks},
     SPEED: {"measures": measures},
     EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
+    SEARCH: {"gains": search_gains, "rates": searches},
 }
 
 
