@@ -163,6 +163,7 @@ def main() -> int:
         text = (
             f"{spec}: {line['asked']:.2f} ms a decision, {line['with a choice']:.2f} with a choice"
         )
+        text += f", while greedy makes {line['greedy']:.2f} million a second"
         if "playout" in line:
             text += (
                 f"; {line['weigh']:.1f} us to weigh the cards, {line['guess']:.1f} a guess, "

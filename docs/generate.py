@@ -248,12 +248,24 @@ def searches() -> str:
     return "\n".join([*rows, "", "```", *commands, "```"])
 
 
+def search_times() -> str:
+    """What a decision of a search costs."""
+    report = json.loads((RESULTS / "search" / "time.json").read_text("utf-8"))
+    rows = ["| agent | a decision | with a choice | a guess | a playout | its decisions |"]
+    rows.append("|---|---:|---:|---:|---:|---:|")
+    for name, line in report["agents"].items():
+        cells = [f"{line[key]:.1f} ms" for key in ("asked", "with a choice")]
+        cells += [f"{line[key]:.1f} us" for key in ("guess", "playout")]
+        rows.append(f"| `{name}` | {' | '.join(cells)} | {line['decisions of a playout']:.1f} |")
+    return "\n".join(rows)
+
+
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
     AGENTS: {"scripted": scripted, "networks": networks},
     SPEED: {"measures": measures},
     EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
-    SEARCH: {"gains": search_gains, "rates": searches},
+    SEARCH: {"gains": search_gains, "rates": searches, "time": search_times},
 }
 
 
