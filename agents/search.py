@@ -39,7 +39,7 @@ from pocket_uno_env.search import (
 from pocket_uno_env.tree import best_row, grow_row, new_tree, plant_row, tree_rows
 
 BELIEFS = ("auto", "learned", "rules", "uniform")
-_STEP = 32
+_STEP = 16
 """Guesses, or iterations of the tree search, at most between looks at the clock."""
 _ROOM = 200_000
 """Nodes of the tree of a search by the clock."""
@@ -59,7 +59,7 @@ class Settings:
 
     policy: str = "strong"
     """The agent whose moves are left only for a clear lead."""
-    prior: float = 0.02
+    prior: float = 0.0
     """If that is a network: the share of a win that a move gains for being e times as likely."""
     playout: str = "strong"
     """The scripted agent that plays all seats in playouts."""
@@ -170,14 +170,15 @@ class SearchAgent(Agent):
                 grow_row(rules.table, rows, place, tried, _STEP, *how, self._tree)
                 tried += _STEP
             return int(best_row(rules.table, reference, method.lead, self._tree))
-        keep, rounds = count, rounds_for(count)
+        keep, look, rounds = count, 0, rounds_for(count)
         for done in range(rounds):
             end = start + seconds * (done + 1) / rounds
             while count > 1 and (tried == 0 or time.thread_time() < end):
-                more = min(steps_for(tried), _STEP)
-                compare_row(rules.table, rows, place, count, tried, more, *how)
-                tried += more
-                count = drop(count, count, tried, bench)
+                compare_row(rules.table, rows, place, count, tried, _STEP, *how)
+                tried += _STEP
+                if tried >= look:
+                    count = drop(count, count, tried, bench)
+                    look = tried + steps_for(tried)
             keep = half_of(keep)
             count = drop(count, keep, tried, bench)
         return int(decide(count, tried, method, bench))

@@ -10,8 +10,9 @@ gains in a match. It tells variants of a search apart with far fewer games than 
 the luck of the cards is averaged out, and all agents meet the same positions. It says nothing of
 what a search gains by searching again later.
 
-The line "perfect belief" is what those gain who know all these hands and choose the best move for
-half of them: it is judged by the other half.
+Two more lines choose the move that is best on half as many hands: "perfect belief" on one half of
+them, judged by the other half, "learned belief" on guesses as search makes them. The difference is
+what a better belief could gain.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from posterior import LONGEST, advantages, play_on
 
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents.search import SearchAgent
 from pocket_uno_env.batch import act_rows, mask_rows
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.kernel import kernel
@@ -36,9 +38,11 @@ from pocket_uno_env.progress import Display
 from pocket_uno_env.rng import mix, row_seed
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.scripted import Policy
+from pocket_uno_env.search import begin_row, compare_row
 from pocket_uno_env.state import NO_SEAT, End, new_rows
 
 PERFECT = "perfect belief"
+LEARNED = "learned belief"
 
 
 @dataclass
@@ -78,12 +82,28 @@ def judge(options: Options, rules: Rules, rows: np.ndarray, seen: Any, asked: An
     past, actions, counts = seen
     gains = np.zeros((len(asked[0]), 2, len(catalogue(rules))))
     for j, (place, move) in enumerate(zip(*asked, strict=True)):
-        seed = mix(np.uint64(int(rows["decisions"][place]) * 1_000_003 + int(place)))
+        seed = np.uint64(mix(np.uint64(int(rows["decisions"][place]) * 1_000_003 + int(place))))
         shares = (past[place].copy(), actions[place], counts[place])
         limits = (options.hands, options.thin, seed, gains[j])
         if advantages(rules.table, rows, place, move, *shares, *limits) < 0:
             raise RuntimeError("the true hand does not explain what its seat did")
     return gains
+
+
+def by_guesses(options: Options, rules: Rules, rows: np.ndarray, index: Any, strong: Any) -> Any:
+    """What is best on half as many guesses of a search as there are hands; int64, ``(m,)``."""
+    search = load("search:1")
+    assert isinstance(search, SearchAgent)
+    method, bench = search.prepare(rules)
+    prior = np.zeros(len(catalogue(rules)), np.float32)
+    best, rows, more = strong.copy(), rows.copy(), options.hands // 2
+    for j, (place, move) in enumerate(zip(index, strong, strict=True)):
+        count, seed = begin_row(rules.table, rows, place, move, prior, method, bench)
+        how = (rules.table, rows, place, count, 0, more, np.uint64(seed), method, bench)
+        compare_row(*how)
+        if count > 1 and bench.sums[1:count].max() > 0:
+            best[j] = bench.moves[1 + bench.sums[1:count].argmax()]
+    return best
 
 
 def measure(options: Options) -> dict[str, Any]:
@@ -95,7 +115,7 @@ def measure(options: Options) -> dict[str, Any]:
     for agent in agents.values():
         agent.check(rules, 2)
         agent.act_rows(rules, rows[:1].copy(), np.zeros(1, np.int64))  # compile
-    names = [*agents, PERFECT]
+    names = [*agents, LEARNED, PERFECT]
     gains = {name: np.zeros(len(rows)) for name in names}
     spent, differs = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
     seen = (
@@ -129,6 +149,9 @@ def measure(options: Options) -> dict[str, Any]:
                 spent[name] += time.process_time() - began
                 gains[name][index] += halves.mean(axis=1)[here, chosen]
                 differs[name] += int((chosen != strong).sum())
+            best = by_guesses(options, rules, rows, index, strong)
+            gains[LEARNED][index] += halves.mean(axis=1)[here, best]
+            differs[LEARNED] += int((best != strong).sum())
             for half in (0, 1):
                 best = halves[:, half].argmax(axis=1)
                 best = np.where(halves[here, half, best] > 0, best, strong)
@@ -137,10 +160,12 @@ def measure(options: Options) -> dict[str, Any]:
     lines = {}
     for name, gain in gains.items():
         over = gain - gains[options.agents[0]]
+        if name == PERFECT:
+            over = gain - gains[LEARNED]
         lines[name] = {
             "differs": differs[name] / decisions,
             "gain": _interval(gain),
-            "over_first": _interval(over),
+            "over": _interval(over),
             "milliseconds": 1000 * spent[name] / decisions,
         }
     settings = asdict(options) | {"json": None}
@@ -161,10 +186,11 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     for name, line in report["agents"].items():
-        (mean, half), (over, over_half) = line["gain"], line["over_first"]
+        (mean, half), (over, over_half) = line["gain"], line["over"]
+        base = LEARNED if name == PERFECT else "the first"
         print(
             f"{name}: {100 * line['differs']:.1f} % of moves differ; {mean:+.2f} ± {half:.2f} % a "
-            f"round, {over:+.2f} ± {over_half:.2f} over the first; "
+            f"round, {over:+.2f} ± {over_half:.2f} over {base}; "
             f"{line['milliseconds']:.2f} ms a decision"
         )
     if options.json is not None:

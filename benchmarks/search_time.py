@@ -3,7 +3,8 @@
     python benchmarks/search_time.py --agents search:1000 search:10000
 
 The agents are asked in rounds between two `strong`. Counted is the time that the process works, on
-however busy a machine, though a core that others share works more slowly.
+however busy a machine. A core that others share works more slowly: how much so, tells how fast
+`greedy` plays itself in between, which docs/speed.md has for a quiet machine ("greedy rounds").
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tyro
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.search import SearchAgent
+from pocket_uno_env.arena import play
 from pocket_uno_env.batch import mask_rows
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.engine import apply
@@ -108,6 +110,16 @@ def parts(agent: SearchAgent, rules: Rules, rows: Any, repeats: int) -> dict[str
     }
 
 
+def greedy_speed() -> float:
+    """Million decisions a second of greedy against greedy."""
+    agents = [load("greedy")]
+    began, decisions = time.process_time(), 0
+    for seed in range(20):
+        (games,) = play("pocket", 2, agents, 2000, seed)
+        decisions += int(games.decisions.sum())
+    return decisions / (time.process_time() - began) / 1e6
+
+
 def measure(options: Options) -> dict[str, Any]:
     """Everything that was found, as plain data."""
     rules = Rules.preset("pocket")
@@ -120,14 +132,20 @@ def measure(options: Options) -> dict[str, Any]:
         (masks.sum(axis=1) > 1) & (rows["phase"] != Phase.UNO) & (rows["phase"] != Phase.CATCH)
     )
     found: dict[str, Any] = {}
+    greedy_speed()  # compile
     for spec in options.agents:
         agent = load(spec)
         agent.check(rules, 2)
         agent.act_rows(rules, rows.copy(), every[:1])  # compile
+        before = greedy_speed()
         began = time.process_time()
         agent.act_rows(rules, rows.copy(), every)
         spent = 1000 * (time.process_time() - began)
-        found[spec] = {"asked": spent / len(rows), "with a choice": spent / searched.sum()}
+        found[spec] = {
+            "asked": spent / len(rows),
+            "with a choice": spent / int(searched.sum()),
+            "greedy": (before + greedy_speed()) / 2,
+        }
         if isinstance(agent, SearchAgent):
             found[spec] |= parts(agent, rules, rows[searched][::8].copy(), options.repeats)
     return {"settings": asdict(options) | {"json": None}, "agents": found}
@@ -145,6 +163,7 @@ def main() -> int:
         text = (
             f"{spec}: {line['asked']:.2f} ms a decision, {line['with a choice']:.2f} with a choice"
         )
+        text += f", while greedy makes {line['greedy']:.2f} million a second"
         if "playout" in line:
             text += (
                 f"; {line['weigh']:.1f} us to weigh the cards, {line['guess']:.1f} a guess, "

@@ -282,7 +282,7 @@ def search_gains() -> str:
     rows.append("|---|---:|---:|---:|---:|")
     report = json.loads((RESULTS / "search" / "gains.json").read_text("utf-8"))
     for name, line in report["agents"].items():
-        gain, over = ("{:+.1f} ± {:.1f}".format(*line[key]) for key in ("gain", "over_first"))
+        gain, over = ("{:+.1f} ± {:.1f}".format(*line[key]) for key in ("gain", "over"))
         label = name if " " in name else f"`{name}`"
         spent = f"{line['milliseconds']:.1f}" if line["milliseconds"] else ""
         rows.append(f"| {label} | {100 * line['differs']:.1f} % | {gain} | {over} | {spent} |")
@@ -290,15 +290,17 @@ def search_gains() -> str:
 
 
 def searches() -> str:
-    """What agents that search have won."""
+    """What agents that search have won, and the commands that repeat it."""
     rows = ["| agent | against | deals | win rate |", "|---|---|---:|---:|"]
     commands = []
-    for path in sorted((RESULTS / "search" / "rates").glob("*.json")):
+    for path in sorted((RESULTS / "search").glob("*-*.json")):
         report = json.loads(path.read_text("utf-8"))
         figure = report["line_ups"][0]["figures"][0]
-        pair = f"`{figure['agent']}` | `{figure['against'][0]}`"
-        rows.append(f"| {pair} | {report['deals']:,} | {_cell(figure['win_rate'])} |")
-        commands.append(report["command"])
+        agent, rival = figure["agent"], figure["against"][0]
+        rate = _cell(figure["win_rate"])
+        rows.append(f"| `{agent}` | `{rival}` | {report['deals']:,} | {rate} |")
+        how = f"--deals {report['deals']} --seed {report['seed']}"
+        commands.append(f".venv/bin/python evaluate.py --agents {agent} {rival} {how}")
     return "\n".join([*rows, "", "```", *commands, "```"])
 
 
@@ -327,6 +329,18 @@ def bots() -> str:
     return "\n".join([*rows, "", "```", *commands, "```"])
 
 
+def search_times() -> str:
+    """What a decision of a search costs."""
+    report = json.loads((RESULTS / "search" / "time.json").read_text("utf-8"))
+    rows = ["| agent | a decision | with a choice | a guess | a playout | its decisions |"]
+    rows.append("|---|---:|---:|---:|---:|---:|")
+    for name, line in report["agents"].items():
+        cells = [f"{line[key]:.1f} ms" for key in ("asked", "with a choice")]
+        cells += [f"{line[key]:.1f} us" for key in ("guess", "playout")]
+        rows.append(f"| `{name}` | {' | '.join(cells)} | {line['decisions of a playout']:.1f} |")
+    return "\n".join(rows)
+
+
 PARTS = {
     README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
     AGENTS: {"scripted": scripted, "networks": networks},
@@ -336,6 +350,7 @@ PARTS = {
     RECORDS: {"record": record},
     TESTING: {"tests": tests},
     OPENSPIEL: {"exploitability": exploitability, "bots": bots},
+    SEARCH: {"gains": search_gains, "rates": searches, "time": search_times},
 }
 
 
