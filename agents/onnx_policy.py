@@ -18,13 +18,13 @@ from pocket_uno_env.agents.policy import check_game
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.canonical import color_tables, plain_actions, to_view
+from pocket_uno_env.learner_games import VIEWS
 from pocket_uno_env.observation import layout
 from pocket_uno_env.rules import Rules, RulesError
 
 FORMAT = "pocket-uno-onnx/1"
 INPUTS = ("observation", "action_mask")
 OUTPUTS = ("logits", "action")
-VIEWS = ("plain", "canonical")
 
 
 def metadata(rules: Rules, num_players: int, view: str) -> dict[str, str]:
@@ -167,12 +167,13 @@ def _game(about: dict[str, str], path: str) -> tuple[Rules, int, str]:
         rules = Rules.from_dict(json.loads(about["rules"]))
         players = rules.check_players(json.loads(about["num_players"]))
         expected = metadata(rules, players, about["view"])
-    except (KeyError, ValueError, TypeError, RulesError) as error:
+        layouts = {key: json.loads(about.get(key, "null")) for key in ("observation", "actions")}
+    except (KeyError, ValueError, TypeError, RecursionError, RulesError) as error:
         raise AgentError(f"the metadata of {path} are damaged: {error!r}") from error
     if about["view"] not in VIEWS:
         raise AgentError(f"{path} has the view {about['view']!r}; expected one of {VIEWS}")
-    for key in ("observation", "actions"):
-        if json.loads(about.get(key, "null")) != json.loads(expected[key]):
+    for key, found in layouts.items():
+        if found != json.loads(expected[key]):
             raise AgentError(
                 f"{path} was written for another {key} layout than this version has; export the "
                 "network again"

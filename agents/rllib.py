@@ -17,9 +17,10 @@ import json
 import pickle
 import re
 import sys
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import tyro
@@ -27,23 +28,19 @@ import tyro
 from pocket_uno_env import runs
 from pocket_uno_env.agents.policy import PolicyAgent
 from pocket_uno_env.agents.protocol import AgentError
+from pocket_uno_env.learner_games import VIEWS
+from pocket_uno_env.payoff import REWARDS
 from pocket_uno_env.rules import Rules
 
 GAME = "pocket_uno_env"
 """As in `rllib_env`, which needs Ray."""
 MODULES = Path("learner_group") / "learner" / "rl_module"
 """Where an algorithm's checkpoint has its networks, a folder each."""
-_ARRAYS = {
-    ("collections", "OrderedDict"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.numeric", "_frombuffer"),
-}
-"""All that the pickle of a dict of arrays refers to."""
+FLOATS = ("f2", "f4", "f8")
+"""The types that weights may have."""
 
 _UNREADABLE = (
-    *(OSError, EOFError, pickle.UnpicklingError),
+    *(OSError, EOFError, pickle.UnpicklingError, MemoryError, RecursionError, OverflowError),
     *(AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError),
 )
 """What reading a file that is cut or no pickle may raise."""
@@ -61,13 +58,64 @@ class _Game:
     reward: str
 
 
+class _Type:
+    """What a pickle says of a type of numbers."""
+
+    def __init__(self, code: str, *_: object) -> None:
+        self.code = code
+        self.order = "|"
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.order = state[1]
+
+
+class _Array:
+    """What a pickle says of an array: NumPy itself would believe whatever a file says of types."""
+
+    def __init__(self, *_: object) -> None:
+        self.data, self.type, self.shape, self.order = b"", _Type(""), (0,), "C"
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, self.shape, self.type, by_columns, self.data = state
+        self.order = "F" if by_columns else "C"
+
+    @classmethod
+    def of_buffer(cls, data: Any, kind: Any, shape: Any, order: Any) -> _Array:
+        """As `__setstate__` does it, from what newer pickles hold."""
+        array = cls()
+        array.data, array.type, array.shape, array.order = data, kind, shape, order
+        return array
+
+    def array(self) -> np.ndarray:
+        """The array, float32; AgentError if it is none of finite floating-point numbers."""
+        if self.type.code not in FLOATS or self.type.order != "<":
+            raise AgentError(f"it holds numbers of type {self.type.code!r}; expected {FLOATS}")
+        if not isinstance(self.data, bytes | bytearray):
+            raise AgentError("it holds an array without its bytes")
+        flat = np.frombuffer(self.data, "<" + self.type.code)
+        made = flat.reshape(self.shape, order=self.order).astype(np.float32)  # type: ignore[call-overload]
+        if not np.isfinite(made).all():
+            raise AgentError("it holds weights that are no finite numbers")
+        return made  # type: ignore[no-any-return]
+
+
 class _ArrayUnpickler(pickle.Unpickler):
-    """Makes arrays, and refuses everything else."""
+    """Makes `_Array`s, and refuses everything else."""
+
+    known: ClassVar[dict[tuple[str, str], Any]] = {
+        ("collections", "OrderedDict"): OrderedDict,
+        ("numpy", "dtype"): _Type,
+        ("numpy", "ndarray"): _Array,
+        ("numpy._core.multiarray", "_reconstruct"): _Array,
+        ("numpy._core.numeric", "_frombuffer"): _Array.of_buffer,
+    }
+    """All that the pickle of a dict of arrays refers to, and what stands for it here."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ARRAYS:
+        """What stands for a name; AgentError if an array needs no such thing."""
+        if (module, name) not in self.known:
             raise AgentError(f"it holds {module}.{name}; expected arrays alone")
-        return super().find_class(module, name)
+        return self.known[module, name]
 
 
 def load_checkpoint(path: str | Path) -> PolicyAgent:
@@ -134,7 +182,10 @@ def _read(path: Path) -> tuple[_Game, dict[str, np.ndarray]]:
     try:
         about = json.loads((folder / "metadata.json").read_text("utf-8"))[GAME]
         game = _Game(**about | {"rules": Rules.from_dict(about["rules"])})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        game.rules.check_players(game.num_players)
+        if game.view not in VIEWS or game.reward not in REWARDS:
+            raise ValueError(f"view {game.view!r}, reward {game.reward!r}")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise AgentError(
             f"{folder} does not say which game it is for ({error!r}); networks that are trained "
             "with pocket_uno_env.rllib_env.module_spec do"
@@ -143,12 +194,14 @@ def _read(path: Path) -> tuple[_Game, dict[str, np.ndarray]]:
     try:
         with open(weights, "rb") as file:
             found = _ArrayUnpickler(file).load()
-    except _UNREADABLE as error:
+        state = found if isinstance(found, dict) else {}
+        if not state or not all(
+            isinstance(name, str) and isinstance(array, _Array) for name, array in state.items()
+        ):
+            raise AgentError("expected a dict of arrays by name")
+        return game, {name: array.array() for name, array in state.items()}
+    except (AgentError, *_UNREADABLE) as error:
         raise AgentError(f"cannot read the weights {weights}: {error}") from error
-    arrays = found if isinstance(found, dict) else {}
-    if not arrays or not all(isinstance(array, np.ndarray) for array in arrays.values()):
-        raise AgentError(f"cannot read the weights {weights}: expected a dict of arrays")
-    return game, arrays
 
 
 def _module_folder(path: Path) -> Path:
@@ -169,7 +222,16 @@ def _layers(tensors: dict[str, np.ndarray], encoder: str, head: str) -> Layers:
     for prefix in (f"encoder.{encoder}_encoder.net.mlp", f"{head}.net.mlp"):
         pattern = re.compile(rf"{re.escape(prefix)}\.(\d+)\.weight")
         numbers = sorted(int(match[1]) for match in map(pattern.fullmatch, tensors) if match)
-        found += [(tensors[f"{prefix}.{n}.weight"], tensors[f"{prefix}.{n}.bias"]) for n in numbers]
+        for n in numbers:
+            weight, bias = tensors[f"{prefix}.{n}.weight"], tensors.get(f"{prefix}.{n}.bias")
+            inputs = found[-1][0].shape[:1] if found else weight.shape[1:]
+            if bias is None or weight.shape != (*bias.shape, *inputs) or weight.ndim != 2:
+                raise AgentError(
+                    f"the layer {prefix}.{n} has weights of shape {weight.shape} and "
+                    f"{'no bias' if bias is None else f'a bias of shape {bias.shape}'}; expected "
+                    "a weight for each input and output, and a bias for each output"
+                )
+            found.append((weight, bias))
     return found
 
 

@@ -31,12 +31,11 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 
 from .batch import Batch
 from .canonical import color_tables, plain_actions, to_view
+from .learner_games import VIEWS
 from .observation import COMPACT_SCALE
 from .rllib_env import game_spaces
 from .rules import Rules
 from .state import End
-
-VIEWS = ("plain", "canonical")
 
 
 @dataclass(frozen=True, eq=False)

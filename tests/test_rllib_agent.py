@@ -86,9 +86,31 @@ class Trap:
         return (open, ("trapped", "w"))
 
 
+class Objects:
+    """The type of objects, marked as one without any: NumPy would take bytes as pointers."""
+
+    def __reduce__(self):
+        return np.dtype, ("O8", False, True), (3, "|", None, None, None, -1, -1, 0)
+
+
+class Pointers:
+    """An array of such objects, at addresses that the file names."""
+
+    def __reduce__(self):
+        made = (np.ndarray, (0,), b"b")
+        return np.empty(0).__reduce__()[0], made, (1, (2,), Objects(), False, b"A" * 16)
+
+
 @pytest.mark.parametrize(
     ("state", "message"),
     [
+        ({"a": Pointers()}, "numbers of type 'O8'"),
+        ({"a": np.array([None])}, "numbers of type 'O8'"),
+        ({"a": np.ones(1, complex)}, "numbers of type 'c16'"),
+        ({"a": np.zeros(1, [("x", object)])}, "numbers of type"),
+        ({"a": np.array(["x"])}, "numbers of type"),
+        ({"a": np.array([np.nan])}, "no finite numbers"),
+        ({1: np.ones(1)}, "expected a dict of arrays"),
         ({"a": Trap()}, "it holds io.open; expected arrays alone"),
         ({"a": np.array([Trap()], object)}, "it holds io.open"),
         ({"a": 1}, "expected a dict of arrays"),
@@ -103,6 +125,48 @@ def test_what_holds_no_network_is_refused_and_nothing_runs(state, message, tmp_p
     with pytest.raises(AgentError, match=message):
         load("rllib:checkpoint")
     assert not (tmp_path / "trapped").exists()
+
+
+HEAD = "pi.net.mlp.0"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {f"{HEAD}.bias": None},
+        {f"{HEAD}.bias": np.ones(7, np.float32)},
+        {f"{HEAD}.weight": np.ones((123, 9), np.float32)},
+        {f"{HEAD}.weight": np.ones(123, np.float32)},
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(change, tmp_path):
+    state = {key: value for key, value in {**weights(), **change}.items() if value is not None}
+    write(tmp_path, state)
+    with pytest.raises(AgentError, match=r"the layer pi\.net\.mlp\.0 has weights of shape"):
+        load(f"rllib:{tmp_path}")
+
+
+@pytest.mark.parametrize(
+    "about", [{"view": "bogus"}, {"reward": "bogus"}, {"num_players": "2"}, {"num_players": 9}]
+)
+def test_a_game_that_is_none_is_refused(about, tmp_path):
+    place = write(tmp_path, weights())
+    data = json.loads((place / "metadata.json").read_text())
+    data[GAME] |= about
+    (place / "metadata.json").write_text(json.dumps(data))
+    with pytest.raises(AgentError, match="does not say which game"):
+        load(f"rllib:{tmp_path}")
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_every_way_to_pickle_an_array_is_read(protocol, tmp_path):
+    state = weights()
+    place = write(tmp_path, state)
+    expected = load(f"rllib:{tmp_path}").weights
+    by_columns = {name: np.asfortranarray(array) for name, array in state.items()}
+    for one in (state, by_columns):
+        (place / "module_state.pkl").write_bytes(pickle.dumps(one, protocol))
+        assert np.array_equal(load(f"rllib:{tmp_path}").weights, expected)
 
 
 def test_errors_say_what_is_missing(tmp_path):

@@ -183,6 +183,8 @@ def test_files_that_do_not_fit_are_refused(file: Path, tmp_path: Path) -> None:
         ({"actions": "[]"}, "another actions layout"),
         ({"num_players": "9"}, "are damaged"),
         ({"rules": "{"}, "are damaged"),
+        ({"actions": "{"}, "are damaged"),
+        ({"observation": "[" * 100_000}, "are damaged"),
         ({"view": "sideways"}, "sideways"),
         ({"rules": rules}, "another observation layout"),
     ):
