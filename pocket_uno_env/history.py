@@ -88,12 +88,13 @@ class History:
         return np.flatnonzero(mask[0]).tolist()
 
     def seen(self, seat: int) -> str:
-        """Everything that `seat` has seen so far, in order, and the hand it holds now."""
+        """Everything that `seat` has seen so far, in order, its hand now, and whose turn it is."""
         if self.rows is None:
             hand = self._dealt_hands()[seat]
         else:
             hand = self.setting.hand(self.rows[0], seat)
-        return f"{self._seen[seat]}; holds {card_list(self.setting.kinds, hand)}"
+        turn = "" if self.to_act is None else f"; {self.to_act} to act"
+        return f"{self._seen[seat]}; holds {card_list(self.setting.kinds, hand)}{turn}"
 
     def text(self) -> str:
         """Everything that has happened, in words."""

@@ -114,6 +114,8 @@ class LearnerGames:
         self.num_games = check_count("num_envs", num_games)
         self.opponents = [load(o) if isinstance(o, str) else o for o in opponents]
         for agent in self.opponents:
+            if not isinstance(agent, Agent):
+                raise ValueError(f"opponents holds {agent!r}; expected agents or their names")
             agent.check(self.rules, self.num_players)
         self.reward = reward
         self.max_cycles = check_count("max_cycles", max_cycles)

@@ -91,7 +91,10 @@ def _rules_text(rules: Rules) -> str:
 
 def _rules_of(text: str) -> Rules:
     if text.startswith(quote("{")):
-        return Rules.from_dict(json.loads(unquote(text)))
+        try:
+            return Rules.from_dict(json.loads(unquote(text)))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"rules is {text!r}, which is no JSON: {error}") from error
     return Rules.of(text)
 
 
@@ -189,6 +192,9 @@ class PocketUnoState(pyspiel.State):
         return list(self.line.outcomes)
 
     def _apply_action(self, action: int) -> None:
+        possible = [outcome for outcome, _ in self.line.outcomes] or self.line.legal()
+        if action not in possible:
+            raise ValueError(f"{action} cannot happen here; what can: {possible}")
         self.line = self.line.after(action)
 
     def _action_to_string(self, player: int, action: int) -> str:

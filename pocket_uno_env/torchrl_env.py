@@ -106,7 +106,7 @@ class LearnerTorchEnv(EnvBase):
         legal = games.legal(actions)
         if not legal.all():
             wrong = int(legal.argmin())
-            raise ValueError(games.illegal(wrong, int(actions[wrong])))
+            raise ValueError(games.illegal(wrong, int(tensordict["action"][wrong])))
         games.step(games.everywhere, actions)
         over, truncated = games.ends != End.RUNNING, games.ends == End.TRUNCATED
         rewards = games.rewards.astype(np.float32)

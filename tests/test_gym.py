@@ -192,6 +192,7 @@ def test_opponents_that_are_not_scripted_are_asked_in_one_call() -> None:
         ({"illegal": "ignore"}, "illegal"),
         ({"opponents": "greedy"}, "opponents"),
         ({"opponents": ["gredy"]}, "greedy"),
+        ({"opponents": [None]}, "opponents holds None"),
         ({"reward": "score"}, "reward"),
         ({"num_players": 9}, "num_players"),
         ({"render_mode": "gif"}, "render_mode"),
