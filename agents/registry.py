@@ -205,10 +205,21 @@ def _trained(argument: str) -> Agent:
     return agent
 
 
+def _module(name: str, extra: str, spec: str) -> Any:
+    """The module of an agent whose packages come with an extra; AgentError without them."""
+    try:
+        return importlib.import_module(f"pocket_uno_env.agents.{name}")
+    except ImportError as error:
+        raise AgentError(
+            f"agent {spec!r} needs the extra {extra!r} "
+            f"(pip install 'pocket-uno-env[{extra}]'): {error}"
+        ) from error
+
+
 @register("rllib", argument="DIR")
 def _rllib(argument: str) -> Agent:
     """A checkpoint of Ray RLlib, trained on this game (docs/ecosystem/rllib.md)."""
-    rllib = importlib.import_module("pocket_uno_env.agents.rllib")
+    rllib = _module("rllib", "evaluate", f"rllib:{argument}")
     agent: Agent = rllib.load_checkpoint(argument)
     return agent
 
@@ -216,13 +227,7 @@ def _rllib(argument: str) -> Agent:
 @register("onnx", argument="FILE")
 def _onnx(argument: str) -> Agent:
     """A trained network in an ONNX file that `python -m agents.export` wrote; no PyTorch needed."""
-    try:
-        onnx_policy = importlib.import_module("pocket_uno_env.agents.onnx_policy")
-    except ImportError as error:
-        raise AgentError(
-            f"agent 'onnx:{argument}' needs the extra 'onnx' "
-            f"(pip install 'pocket-uno-env[onnx]'): {error}"
-        ) from error
+    onnx_policy = _module("onnx_policy", "onnx", f"onnx:{argument}")
     agent: Agent = onnx_policy.OnnxAgent(argument)
     return agent
 
@@ -299,13 +304,7 @@ def _rlcard_rule(argument: str) -> Agent:
 @register("rlcard", argument="NAME")
 def _rlcard(argument: str) -> Agent:
     """An agent of RLCard's, in the classic game: uno-rule-v1, random (docs/ecosystem/rlcard.md)."""
-    try:
-        rlcard = importlib.import_module("pocket_uno_env.agents.rlcard")
-    except ImportError as error:
-        raise AgentError(
-            f"agent 'rlcard:{argument}' needs the extra 'rlcard' "
-            f"(pip install 'pocket-uno-env[rlcard]'): {error}"
-        ) from error
+    rlcard = _module("rlcard", "rlcard", f"rlcard:{argument}")
     agent: Agent = rlcard.from_name(argument)
     return agent
 
@@ -338,12 +337,6 @@ def _clairvoyant(argument: str) -> Agent:
 @register("spiel", argument="BOT")
 def _spiel(argument: str) -> Agent:
     """A bot of OpenSpiel: random, ismcts:N or mcts:N (docs/ecosystem/openspiel.md)."""
-    try:
-        spiel = importlib.import_module("pocket_uno_env.agents.spiel")
-    except ImportError as error:
-        raise AgentError(
-            f"agent 'spiel:{argument}' is a bot of OpenSpiel, which needs the extra 'spiel' "
-            f"(pip install 'pocket-uno-env[spiel]'): {error}"
-        ) from error
+    spiel = _module("spiel", "spiel", f"spiel:{argument}")
     agent: Agent = spiel.parse(argument)
     return agent
