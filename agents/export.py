@@ -21,7 +21,7 @@ import numpy as np
 import tyro
 
 from pocket_uno_env import __version__, runs
-from pocket_uno_env.agents.policy import PolicyAgent, write_logits
+from pocket_uno_env.agents.policy import PolicyAgent, look, write_logits
 from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.agents.registry import load, networks
 from pocket_uno_env.batch import Batch
@@ -144,11 +144,10 @@ def compare(agent: PolicyAgent, other: OnnxAgent, positions: int) -> float:
 
     Infinity if `other` gives a logit to what is not legal, or chooses it.
     """
-    from pocket_uno_env.agents.onnx_policy import look
-
     worst = 0.0
     for rows in games(agent.rules, agent.num_players, positions):
-        observations, masks, _ = look(agent.rules, rows, np.arange(len(rows)), agent.view)
+        every = np.arange(len(rows))
+        observations, masks, _ = look(agent.rules, agent.num_players, rows, every, agent.view)
         expected = np.empty(masks.shape, np.float32)
         write_logits(agent.weights, np.array(agent.layer_sizes), observations, expected)
         found, actions = other.run(observations, masks)

@@ -14,10 +14,9 @@ import numpy as np
 import onnxruntime
 
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents.policy import check_game
+from pocket_uno_env.agents.policy import check_game, look
 from pocket_uno_env.agents.protocol import Agent, AgentError
-from pocket_uno_env.batch import mask_rows, observe_rows
-from pocket_uno_env.canonical import color_tables, plain_actions, to_view
+from pocket_uno_env.canonical import color_tables, plain_actions
 from pocket_uno_env.learner_games import VIEWS
 from pocket_uno_env.observation import layout
 from pocket_uno_env.rules import Rules, RulesError
@@ -124,36 +123,12 @@ class OnnxAgent(Agent):
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
-        observations, masks, orders = look(rules, rows, index, self.view)
+        observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
         _, actions = self.run(observations, masks)
         if self.view == "canonical":
             tables = color_tables(rules, self.num_players)
             plain_actions(tables, orders, actions.copy(), actions)
         return actions
-
-
-def look(
-    rules: Rules, rows: np.ndarray, index: np.ndarray, view: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the seats to act in ``rows[index]`` see: observations, masks, and their colours' order.
-
-    Returns
-    -------
-    observations : float32 array, shape ``(m, observation_size)``
-    masks : int8 array, shape ``(m, n_actions)``
-    orders : int64 array, shape ``(m, colors)``
-        Which colour stands in which place; of use for the canonical view only.
-    """
-    seats = int(rows["num_players"][index[0]])
-    size = layout(rules, seats)[-1].slice.stop
-    observations = np.empty((len(index), size), np.float32)
-    masks = np.empty((len(index), len(catalogue(rules))), np.int8)
-    orders = np.empty((len(index), rules.colors), np.int64)
-    observe_rows(rules.table, rows, index, observations)
-    mask_rows(rules.table, rows, index, masks)
-    if view == "canonical":
-        to_view(color_tables(rules, seats), observations, masks, orders)
-    return observations, masks, orders
 
 
 def _game(about: dict[str, str], path: str) -> tuple[Rules, int, str]:

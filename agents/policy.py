@@ -199,19 +199,13 @@ class PolicyAgent(Agent):
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
-        observations = np.empty((len(index), self._sizes[0]), np.float32)
-        masks = np.empty((len(index), self._sizes[-1]), np.int8)
-        observe_rows(rules.table, rows, index, observations)
-        mask_rows(rules.table, rows, index, masks)
+        observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
         actions = np.empty(len(index), np.int64)
-        orders = np.empty((len(index), rules.colors), np.int64)
-        tables = color_tables(rules, self.num_players)
-        if self.view == "canonical":
-            to_view(tables, observations, masks, orders)
         choose_actions(
             self.weights, self._sizes, observations, masks, rows, index, self.sample, actions
         )
         if self.view == "canonical":
+            tables = color_tables(rules, self.num_players)
             plain_actions(tables, orders, actions.copy(), actions)
         return actions
 
@@ -224,14 +218,7 @@ class PolicyAgent(Agent):
             `NEVER` for what is not legal, and at least that for all others.
         """
         n_actions = int(self._sizes[-1])
-        observations = np.empty((len(index), self._sizes[0]), np.float32)
-        masks = np.empty((len(index), n_actions), np.int8)
-        observe_rows(rules.table, rows, index, observations)
-        mask_rows(rules.table, rows, index, masks)
-        orders = np.empty((len(index), rules.colors), np.int64)
-        tables = color_tables(rules, self.num_players)
-        if self.view == "canonical":
-            to_view(tables, observations, masks, orders)
+        observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
         logits = np.empty(masks.shape, np.float32)
         write_logits(self.weights, self._sizes, observations, logits)
         logits[masks == 0] = -np.inf
@@ -239,6 +226,7 @@ class PolicyAgent(Agent):
         logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
         if self.view == "canonical":
             viewed = np.empty(logits.size, np.int64)
+            tables = color_tables(rules, self.num_players)
             every = np.tile(np.arange(n_actions), len(index))
             view_actions(tables, np.repeat(orders, n_actions, axis=0), every, viewed)
             logits = np.take_along_axis(logits, viewed.reshape(logits.shape), axis=1)
@@ -262,18 +250,36 @@ class PolicyAgent(Agent):
         """The chance to win by the critic, if there is one."""
         if self._critic is None:
             return None
-        observations = np.empty((1, self._sizes[0]), np.float32)
-        masks = np.zeros((1, int(self._sizes[-1])), np.int8)
-        observe_rows(rules.table, rows, index, observations)
-        if self.view == "canonical":
-            orders = np.empty((1, rules.colors), np.int64)
-            to_view(color_tables(rules, self.num_players), observations, masks, orders)
+        observations, _, _ = look(rules, self.num_players, rows, index, self.view)
         x = observations[0]
         for i, (weight, bias) in enumerate(self._critic):
             x = weight @ (np.maximum(x, 0) if i else x) + bias
         # The reward is 1 for the winner and -1/(n-1) for each of the others.
         n = self.num_players
         return min(max((float(x[0]) * (n - 1) + 1) / n, 0.0), 1.0)
+
+
+def look(
+    rules: Rules, num_players: int, rows: np.ndarray, index: np.ndarray, view: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the seats to act in ``rows[index]`` see: observations, masks, and their colours' order.
+
+    Returns
+    -------
+    observations : float32 array, shape ``(m, observation_size)``
+    masks : int8 array, shape ``(m, n_actions)``
+    orders : int64 array, shape ``(m, colors)``
+        Which colour stands in which place; of use for the canonical view only.
+    """
+    size = layout(rules, num_players)[-1].slice.stop
+    observations = np.empty((len(index), size), np.float32)
+    masks = np.empty((len(index), len(catalogue(rules))), np.int8)
+    orders = np.empty((len(index), rules.colors), np.int64)
+    observe_rows(rules.table, rows, index, observations)
+    mask_rows(rules.table, rows, index, masks)
+    if view == "canonical":
+        to_view(color_tables(rules, num_players), observations, masks, orders)
+    return observations, masks, orders
 
 
 def check_game(name: str, own: Rules, own_players: int, rules: Rules, num_players: int) -> None:

@@ -21,8 +21,8 @@ from pocket_uno_env import Rules
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load, networks
 from pocket_uno_env.agents.export import TOLERANCE, export, games, onnx_model
-from pocket_uno_env.agents.onnx_policy import OnnxAgent, look
-from pocket_uno_env.agents.policy import PolicyAgent
+from pocket_uno_env.agents.onnx_policy import OnnxAgent
+from pocket_uno_env.agents.policy import PolicyAgent, look
 from pocket_uno_env.agents.registry import NETWORKS
 from pocket_uno_env.arena import play
 from pocket_uno_env.observation import observation_size
@@ -61,7 +61,8 @@ def test_the_numbers_are_those_of_pytorch(pair: tuple[PolicyAgent, OnnxAgent]) -
     agent, other = pair
     network, seen, worst = as_torch(agent), 0, 0.0
     for rows in games(agent.rules, agent.num_players, 5000):
-        observations, masks, _ = look(agent.rules, rows, np.arange(len(rows)), agent.view)
+        every = np.arange(len(rows))
+        observations, masks, _ = look(agent.rules, agent.num_players, rows, every, agent.view)
         with torch.no_grad():
             logits = network(torch.tensor(observations)).masked_fill(
                 torch.tensor(masks == 0), -torch.inf
