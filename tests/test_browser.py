@@ -288,9 +288,11 @@ def test_a_reload_and_a_second_tab_come_back_to_the_table(visit: Callable[..., V
     second.wait_for_selector(".prompt.yours, .prompt.done")
     assert second.inner_text(".hand") == page.inner_text(".hand")
     if not visitor.done:
+        before = visitor.states()[-1]["turn"]
         visitor.click_on()
-        latest = visitor.states()[-1]["turn"]
-        assert latest > visitor.states()[0]["turn"]
+        if page.query_selector(".chooser"):  # A wild is played by two clicks.
+            visitor.click_on()
+        assert visitor.states()[-1]["turn"] > before
 
 
 def test_a_server_that_comes_back_is_found_again(browser: Any, tmp_path: Path) -> None:
