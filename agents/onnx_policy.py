@@ -87,16 +87,22 @@ class OnnxAgent(Agent):
     def _check_shapes(self, path: str) -> None:
         size = layout(self.rules, self.num_players)[-1].slice.stop
         n_actions = len(catalogue(self.rules))
-        found = {one.name: (one.type, one.shape[1:]) for one in self._session.get_inputs()}
-        expected = {
+        inputs, outputs = (
+            {one.name: (one.type, one.shape[1:]) for one in side}
+            for side in (self._session.get_inputs(), self._session.get_outputs())
+        )
+        expected_inputs = {
             INPUTS[0]: ("tensor(float)", [size]),
             INPUTS[1]: ("tensor(int8)", [n_actions]),
         }
-        names = {one.name for one in self._session.get_outputs()}
-        if found != expected or not set(OUTPUTS) <= names:
+        expected_outputs = {
+            OUTPUTS[0]: ("tensor(float)", [n_actions]),
+            OUTPUTS[1]: ("tensor(int64)", []),
+        }
+        if (inputs, outputs) != (expected_inputs, expected_outputs):
             raise AgentError(
-                f"{path} has the inputs {found} and the outputs {sorted(names)}; expected "
-                f"{expected} and {sorted(OUTPUTS)}"
+                f"{path} has the inputs {inputs} and the outputs {outputs}; expected "
+                f"{expected_inputs} and {expected_outputs}"
             )
 
     def check(self, rules: Rules, num_players: int) -> None:

@@ -191,6 +191,8 @@ for _policy in scripted.Policy:
 @register("ppo", argument="DIR")
 def _trained(argument: str) -> Agent:
     """A trained model: the folder of a run of train.py, or its model.safetensors."""
+    if not Path(argument).exists():
+        raise AgentError(f"no trained model {argument!r}: there is no such file or folder")
     try:
         # Here, because it needs more packages than all other agents do.
         policy = importlib.import_module("pocket_uno_env.agents.policy")

@@ -51,7 +51,8 @@ class Display(AbstractContextManager["Display"]):
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
+        if not self._bar.disable:  # Rich's older versions end a bar that never was with a line.
+            self._bar.stop()
 
     def begin(self, name: str, total: int, done: int = 0) -> None:
         """Start on the next task, of which `done` is done already."""

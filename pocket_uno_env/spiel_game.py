@@ -77,7 +77,7 @@ def _game_type(max_players: int) -> Any:
 
 def load(rules: str | Rules = "pocket", players: int = 2, **params: Any) -> PocketUnoGame:
     """The game by any `Rules`; `params` are the parameters of the module."""
-    text = rules if isinstance(rules, str) else _rules_text(rules)
+    text = rules if isinstance(rules, str) else _rules_text(Rules.of(rules))
     game = pyspiel.load_game(SHORT_NAME, {"rules": text, "players": players, **params})
     return game  # type: ignore[no-any-return]
 

@@ -102,6 +102,8 @@ class LearnerTorchEnv(EnvBase):
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         games = self.games
+        if not self._started:
+            raise RuntimeError("there are no games yet; call reset() first")
         actions = games.as_actions(tensordict["action"].cpu().numpy())
         legal = games.legal(actions)
         if not legal.all():

@@ -167,7 +167,7 @@ def test_the_error_names_the_phase():
         ("x.safetensors", "no such file"),
         ("ppo", "should be written 'ppo:DIR'"),
         ("greedy:3", "should be written 'greedy'"),
-        ("ppo:runs/nowhere", "runs/nowhere"),
+        ("ppo:runs/nowhere", "no trained model 'runs/nowhere': there is no such file"),
         ("import:no_such_module:agent", "No module named 'no_such_module'"),
         ("import:math:tau", "expected an Agent"),
         ("import:math", "should be written 'import:MODULE:NAME'"),

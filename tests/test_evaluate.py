@@ -504,4 +504,6 @@ def test_a_reader_that_has_seen_enough_hears_nothing(arguments):
     child = spawn(*arguments, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     _, err = child.communicate(timeout=60)
-    assert (child.returncode, err) == (1, "")
+    assert err == ""
+    # Older versions of tyro end --help with 0, whatever became of it.
+    assert child.returncode == 1 or (child.returncode == 0 and arguments == ["--help"])

@@ -196,6 +196,11 @@ def test_files_that_do_not_fit_are_refused(file: Path, tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "small.onnx")
     with pytest.raises(AgentError, match="inputs"):
         load(str(changed(tmp_path / "small.onnx", tmp_path, **about)))
+    short = onnx.load(file)
+    del short.graph.output[1]
+    onnx.save(short, tmp_path / "short.onnx")
+    with pytest.raises(AgentError, match="outputs"):
+        load(str(tmp_path / "short.onnx"))
     (tmp_path / "torn.onnx").write_bytes(file.read_bytes()[:1000])
     with pytest.raises(AgentError, match="no ONNX file"):
         load(str(tmp_path / "torn.onnx"))

@@ -106,6 +106,11 @@ def test_a_wrong_name_gets_an_error_that_helps(text: str, message: str) -> None:
         pyspiel.load_game(f"{SHORT_NAME}({text})")
 
 
+def test_what_are_no_rules_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected Rules"):
+        load_game(None)
+
+
 def test_a_state_goes_on_from_its_text() -> None:
     game = load_game("pocket", 3)
     state = random_state(game, 4, 20)

@@ -112,6 +112,8 @@ def test_any_games_can_be_dealt_anew() -> None:
 
 def test_an_illegal_action_raises_and_changes_nothing() -> None:
     env = LearnerTorchEnv(4, seed=1)
+    with pytest.raises(RuntimeError, match="call reset"):
+        env.step(env.fake_tensordict())
     start = env.rand_action(env.reset())
     rows = env.games.rows.copy()
     wrong = start.clone()
