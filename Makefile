@@ -203,7 +203,7 @@ test-oldest test-newest:
 
 # All that needs no PyTorch: make test-python PYTHON=python3.13
 VERSION = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-WITHOUT_TORCH := $(addprefix --ignore=tests/test_,gym.py memory.py networks.py sb3_env.py train.py \
+WITHOUT_TORCH := $(addprefix --ignore=tests/test_,examples.py gym.py memory.py networks.py sb3_env.py train.py \
 	training.py browser.py docs.py)
 
 test-python: pyproject.toml ## The tests that need no PyTorch, by another Python

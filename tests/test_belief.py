@@ -97,6 +97,7 @@ def test_training_writes_a_network_and_its_card(tmp_path: Path, monkeypatch: Any
 
 
 def test_what_is_wrong_with_a_training_is_said(monkeypatch: Any, capsys: Any) -> None:
+    pytest.importorskip("torch")
     for options, words in ((["--policies", "nobody"], "nobody"), (["--rules", "nope"], "nope")):
         monkeypatch.setattr(sys, "argv", ["belief", *options])
         assert belief.main() == 2
