@@ -17,6 +17,7 @@ from pocket_uno_env.agents import belief as beliefs
 from pocket_uno_env.agents.search import Settings
 from pocket_uno_env.belief import Belief, no_network, write_weights
 from pocket_uno_env.bits import EMPTY, bit
+from pocket_uno_env.critic import new_critic
 from pocket_uno_env.engine import apply, write_mask
 from pocket_uno_env.information import own_hand
 from pocket_uno_env.kernel import kernel, unowned
@@ -75,7 +76,7 @@ def _method(rules: Rules) -> Method:
     network = no_network() if path is None else beliefs.load(path, rules)
     policy = int(Policy.STRONG)
     belief = Belief(beliefs.TRUST, path is not None, network, policy, Settings().doubt)
-    return Method(belief, policy, policy, 0.0, False)
+    return Method(belief, policy, policy, 0.0, False, new_critic(rules))
 
 
 @kernel

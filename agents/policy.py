@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent, AgentError, Opinion
 from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.canonical import color_tables, plain_actions, to_view, view_actions
+from pocket_uno_env.critic import Critic, hidden_size, new_critic
 from pocket_uno_env.kernel import kernel
+from pocket_uno_env.layers import flat, run_layers
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
 from pocket_uno_env.rules import Rules
@@ -22,35 +23,6 @@ from pocket_uno_env.rules import Rules
 _11 = np.uint64(11)
 NEVER = -10.0
 """The least that `PolicyAgent.log_chances` says."""
-
-
-@kernel
-def _forward(weights: Any, sizes: Any, observation: Any, values: Any) -> Any:
-    """Run the network; the logits stand in the returned slice of ``values``.
-
-    ``weights`` holds, layer by layer, the matrix (input by output) and the bias; ``values`` has
-    room for two layers. Most inputs of a layer are 0, and their rows are passed over.
-    """
-    half = values.shape[0] // 2
-    x = observation
-    at = 0
-    for layer in range(sizes.shape[0] - 1):
-        rows, columns = sizes[layer], sizes[layer + 1]
-        start = half * (layer % 2)
-        y = values[start : start + columns]
-        bias = at + rows * columns
-        y[:] = weights[bias : bias + columns]
-        for i in range(rows):
-            if x[i] != 0:
-                row = weights[at + i * columns : at + (i + 1) * columns]
-                for j in range(columns):
-                    y[j] += x[i] * row[j]
-        if layer < sizes.shape[0] - 2:
-            for j in range(columns):
-                y[j] = max(y[j], np.float32(0.0))
-        x = y
-        at = bias + columns
-    return x
 
 
 @kernel
@@ -68,22 +40,17 @@ def choose_actions(
 
     Parameters
     ----------
-    weights : float32 array
-        Layer by layer the matrix, input by output, and the bias, all in one line.
-    sizes : int64 array
-        The layers' sizes, from the observation's to the number of actions.
+    weights, sizes : float32 array, int64 array
+        As for `layers.run_layers`, from the observation's size to the number of actions.
     observations : float32 array, shape ``(m, sizes[0])``
     masks : int8 array, shape ``(m, sizes[-1])``, at least one 1 in each line
     rows, index : the games
         Only their ``policy_rng`` is used, and only to sample.
     actions : int64 array, shape ``(m,)``, written
     """
-    widest = 0
-    for size in sizes:
-        widest = max(widest, size)
-    values = np.empty(2 * widest, np.float32)
+    values = np.empty(2 * sizes.max(), np.float32)
     for m in range(observations.shape[0]):
-        logits = _forward(weights, sizes, observations[m], values)
+        logits = run_layers(weights, sizes, observations[m], values)
         mask = masks[m]
         best = -1
         for action in range(mask.shape[0]):
@@ -114,12 +81,9 @@ def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
 @kernel
 def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
     """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
-    widest = 0
-    for size in sizes:
-        widest = max(widest, size)
-    values = np.empty(2 * widest, np.float32)
+    values = np.empty(2 * sizes.max(), np.float32)
     for m in range(observations.shape[0]):
-        logits[m] = _forward(weights, sizes, observations[m], values)
+        logits[m] = run_layers(weights, sizes, observations[m], values)
 
 
 class PolicyAgent(Agent):
@@ -138,8 +102,8 @@ class PolicyAgent(Agent):
         Draw from the policy instead of taking its likeliest action. The randomness comes from the
         row, so that the same games go the same way.
     critic : list of (weight, bias), optional
-        The network that judged positions in the training by what the seat saw, if it was trained
-        to win rounds; it gives `opinion` its value.
+        The network that judged positions in the training, if it was trained to win rounds. By what
+        the seat saw, it gives `opinion` its value; if it saw all hands, `critic` is for search.
 
     Attributes
     ----------
@@ -172,21 +136,25 @@ class PolicyAgent(Agent):
         self.view = view
         self.sample = sample
         self.layer_sizes = tuple(sizes)
-        self._critic = critic
-        self._sizes = np.array(sizes)
-        self.weights = np.zeros(sum((a + 1) * b for a, b in pairwise(sizes)), np.float32)
+        self._critic = critic or []
         self.set_layers(layers)
 
     @property
     def judges(self) -> bool:
         """Whether `opinion` has a value."""
-        return self._critic is not None
+        return _sizes_of(self._critic)[:1] == [self.layer_sizes[0]]
+
+    def critic(self) -> Critic | None:
+        """The critic that sees all hands, if there is one."""
+        size = self.layer_sizes[0] + hidden_size(self.rules, self.num_players)
+        if _sizes_of(self._critic)[:1] != [size]:
+            return None
+        return new_critic(self.rules, self.num_players, self._critic, self.view)
 
     def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Give the network other weights of the same shapes."""
         self._layers = layers
-        parts = [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
-        self.weights[:] = np.concatenate(parts)
+        self.weights, self._sizes = flat(layers)
 
     @property
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -248,7 +216,7 @@ class PolicyAgent(Agent):
 
     def _value(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> float | None:
         """The chance to win by the critic, if there is one."""
-        if self._critic is None:
+        if not self.judges:
             return None
         observations, _, _ = look(rules, self.num_players, rows, index, self.view)
         x = observations[0]
@@ -342,9 +310,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     if _sizes_of(layers) != sizes:
         raise AgentError(f"{weights} does not hold the network that {runs.CONFIG} describes")
     critic = _layers(tensors, "value")
-    # One that saw all hands in the training, or was paid in points, says nothing about a seat's
-    # chance to win.
-    if _sizes_of(critic)[:1] != sizes[:1] or config["settings"].get("reward") != "win":
+    # One that was paid in points says nothing about a seat's chance to win.
+    if config["settings"].get("reward") != "win":
         critic = []
     return PolicyAgent(
         str(path),
@@ -353,7 +320,7 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         config["num_players"],
         config["view"],
         sample,
-        critic or None,
+        critic,
     )
 
 
@@ -373,7 +340,7 @@ def _layers(tensors: dict[str, np.ndarray], network: str) -> list[tuple[np.ndarr
             return layers
         if layers and weight.shape[1] != len(layers[-1][1]):
             return []
-        layers.append((weight, bias))
+        layers.append((weight.astype(np.float32), bias.astype(np.float32)))
 
 
 def _sizes_of(layers: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:

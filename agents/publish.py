@@ -3,9 +3,10 @@
     python -m agents.publish runs/pocket-2p pocket-2p
 
 It plays greedy and strong, one against a table full of each, every deal from all seats. The
-weights go to ``agents/networks/NAME.safetensors``. The card beside them, ``NAME.json``, says what
-they were trained for and how: rules, players, settings, seed, command, seconds; what they won; and
-their SHA-256. `load` then knows the network by its name.
+weights go to ``agents/networks/NAME.safetensors``, those of the critic too, as far as there is
+room. The card beside them, ``NAME.json``, says what they were trained for and how: rules, players,
+settings, seed, command, seconds; what they won; and their SHA-256. `load` then knows the network by
+its name.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import tyro
 
 from pocket_uno_env import runs
-from pocket_uno_env.agents.policy import hash_of, load_policy
+from pocket_uno_env.agents.policy import PolicyAgent, hash_of, load_policy
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.agents.registry import NETWORKS, load
 from pocket_uno_env.arena import play
@@ -27,6 +29,8 @@ from pocket_uno_env.statistics import rate_estimate
 RIVALS = ("greedy", "strong")
 SEED = 20_001
 """Other deals than those of any training or of train.py's own evaluation."""
+MOST_BYTES = 3_000_000
+"""A network that comes with the package is smaller."""
 
 
 @dataclass
@@ -53,8 +57,7 @@ def publish(options: Options) -> Path:
         raise AgentError(f"{options.run} was made by an earlier version; train it anew")
     made = config.pop("made")
     tensors, _ = runs.load_tensors(options.run / runs.MODEL)
-    if not agent.judges:  # a critic that sees what no seat may know is of no use any more
-        tensors = {name: array for name, array in tensors.items() if name.startswith("policy.")}
+    tensors = _kept(agent, tensors)
     rules, players = agent.rules, agent.num_players
     agents: list[Agent] = [agent, *map(load, RIVALS)]
     lineups = [(0, *[number] * (players - 1)) for number in range(1, len(agents))]
@@ -82,6 +85,19 @@ def publish(options: Options) -> Path:
     path = weights.with_suffix(".json")
     runs.write_json(path, card)
     return path
+
+
+def _kept(agent: PolicyAgent, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The actor; its critic, if it is of use and there is room for it."""
+    actor = {name: array for name, array in tensors.items() if name.startswith("policy.")}
+    critic = {name: array for name, array in tensors.items() if name.startswith("value.")}
+    if not agent.judges:
+        # What search asks about a guess need not be exact.
+        critic = {name: array.astype(np.float16) for name, array in critic.items()}
+        if agent.critic() is None:
+            return actor
+    whole = {**actor, **critic}
+    return whole if sum(array.nbytes for array in whole.values()) < MOST_BYTES else actor
 
 
 def main() -> int:

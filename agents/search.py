@@ -4,6 +4,7 @@ search:1000                    a thousand playouts a decision
 search:100ms                   as many as fit into 100 milliseconds
 ismcts:10000,lead=2            the tree search, with options after commas
 search:100ms,policy=runs/mine  leaves the moves of a trained network only for clear leads
+search:1000,policy=pocket-2p,leaf=critic  asks its critic about guesses, and plays none out
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pocket_uno_env.agents import belief as beliefs
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.agents.scripted import policy_name
 from pocket_uno_env.belief import Belief, Network, no_network
+from pocket_uno_env.critic import Critic, new_critic
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.search import (
     Method,
@@ -39,6 +41,10 @@ from pocket_uno_env.search import (
 from pocket_uno_env.tree import best_row, grow_row, new_tree, plant_row, tree_rows
 
 BELIEFS = ("auto", "learned", "rules", "uniform")
+LEAVES = ("playout", "critic")
+PLAUSIBLE = 0.002
+"""The least chance by the policy of a move that its critic is asked about: how positions go on that
+it never plays, the critic has not learned."""
 _STEP = 16
 """Guesses, or iterations of the tree search, at most between looks at the clock."""
 _ROOM = 200_000
@@ -53,6 +59,14 @@ class HasChances(Protocol):
         """See `policy.PolicyAgent.log_chances`."""
 
 
+@runtime_checkable
+class HasCritic(Protocol):
+    """An agent that may have a critic that sees all hands."""
+
+    def critic(self) -> Critic | None:
+        """See `policy.PolicyAgent.critic`."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What may follow the budget, as ``key=value``."""
@@ -65,6 +79,8 @@ class Settings:
     """The scripted agent that plays all seats in playouts."""
     lead: float = 1.0
     """By how many standard errors another move must lead."""
+    leaf: str = "playout"
+    """What a guess is judged by: "playout", or "critic", that of a network as policy."""
     belief: str = "auto"
     """Where guesses come from: "learned" (a trained network; "auto" if there is one for these
     cards), "rules" (of inference), "uniform"."""
@@ -117,6 +133,15 @@ class SearchAgent(Agent):
                 f"policy={settings.policy} cheats: it sees hidden cards, and so would the search; "
                 "name a policy that does not"
             )
+        self._critic = None
+        if settings.leaf == "critic":
+            policy = self._policy
+            self._critic = policy.critic() if isinstance(policy, HasCritic) else None
+            if self._critic is None:
+                raise AgentError(
+                    f"policy={settings.policy} has no critic for leaf=critic; expected a network "
+                    "that was trained with --critic all-hands and --reward win"
+                )
         self._tree = None
         if tree:
             self._tree = new_tree(_ROOM if budget.in_milliseconds else budget.amount + 1)
@@ -132,8 +157,14 @@ class SearchAgent(Agent):
         method, bench = self.prepare(rules)
         references = self._policy.act_rows(rules, rows, index)
         priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
-        if isinstance(self._policy, HasChances) and self.settings.prior > 0:
-            priors = self.settings.prior * self._policy.log_chances(rules, rows, index)
+        wanted = self.settings.prior > 0 or self._critic is not None
+        if wanted and isinstance(self._policy, HasChances):
+            chances = self._policy.log_chances(rules, rows, index)
+            priors = self.settings.prior * chances
+            if self._critic is not None:
+                strange = chances < np.log(PLAUSIBLE)
+                strange[np.arange(len(index)), references] = False
+                priors[strange] = -np.inf
         actions = np.zeros(len(index), np.int64)
         if self.budget.in_milliseconds:
             for j, place in enumerate(index):
@@ -194,7 +225,8 @@ class SearchAgent(Agent):
         if chosen.belief == "uniform":
             trust, doubt = 0.0, 1.0
         belief = Belief(trust, learned, network, policy, doubt)
-        method = Method(belief, policy, policy, float(chosen.lead), self.clairvoyant)
+        critic = new_critic(rules) if self._critic is None else self._critic
+        method = Method(belief, policy, policy, float(chosen.lead), self.clairvoyant, critic)
         self._prepared[rules] = method, new_bench(rules)
         return self._prepared[rules]
 
@@ -238,7 +270,7 @@ def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[
             f"a search's budget is {first!r}; expected a number of playouts such as 1000, or of "
             "milliseconds such as 100ms"
         )
-    unused = {"prior"} if tree else {"belief", "doubt"} if clairvoyant else set()
+    unused = {"prior", "leaf"} if tree else {"belief", "doubt"} if clairvoyant else set()
     types: dict[str, Callable[[str], Any]] = {
         field.name: type(field.default) for field in fields(Settings) if field.name not in unused
     }
@@ -264,5 +296,7 @@ def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[
     settings = replace(Settings(), **given)
     if settings.belief not in BELIEFS:
         raise AgentError(f"belief={settings.belief!r}; expected one of {', '.join(BELIEFS)}")
+    if settings.leaf not in LEAVES:
+        raise AgentError(f"leaf={settings.leaf!r}; expected one of {', '.join(LEAVES)}")
     _policy(settings.playout)
     return Budget(int(match[1]), match[2] is not None), settings

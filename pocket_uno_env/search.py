@@ -19,6 +19,7 @@ import numpy as np
 
 from .actions import catalogue
 from .belief import Belief, guess, write_weights
+from .critic import Critic, share_of_win
 from .determinize import Unseen, new_unseen
 from .engine import apply, write_mask
 from .kernel import kernel, unowned
@@ -52,6 +53,8 @@ class Method(NamedTuple):
         By how many standard errors a move must lead the reference.
     clairvoyant : bool
         Cheat: search the game as it is, other hands, draw pile and generator included.
+    critic : Critic
+        If it is trained, it judges the searching seat's next decision, and no playout goes on.
     """
 
     belief: Belief
@@ -59,6 +62,7 @@ class Method(NamedTuple):
     theirs: Any
     lead: Any
     clairvoyant: Any
+    critic: Critic
 
 
 class Bench(NamedTuple):
@@ -102,9 +106,35 @@ def play_out(rules, row, seat, method):
             break
         policy = method.mine if row.to_act == seat else method.theirs
         apply(rules, row, act(rules, row, policy), None, None)
+    return _share_at_end(row, seat)
+
+
+@kernel
+def _share_at_end(row, seat):
     if row.end != End.OUT:
         return 1.0 / row.players_in
     return 1.0 if row.winner == seat else 0.0
+
+
+@kernel
+def play_on(rules, row, seat, mask, method):
+    """Play to the next decision of `seat` that has a choice; the share of a win by the critic."""
+    for _ in range(PLAYOUT_CAP):
+        if row.end != End.RUNNING:
+            break
+        if row.to_act != seat:
+            apply(rules, row, act(rules, row, method.theirs), None, None)
+            continue
+        write_mask(rules, row, mask)
+        legal, last = 0, 0
+        for action in range(rules.n_actions):
+            if mask[action]:
+                legal += 1
+                last = action
+        if legal > 1:
+            return share_of_win(rules, row, mask, method.critic)
+        apply(rules, row, last, None, None)
+    return _share_at_end(row, seat)
 
 
 @kernel
@@ -123,6 +153,8 @@ def _try(rules, seat, move, method, bench):
     row = bench.rows[1]
     bench.rows[1] = bench.rows[0]
     apply(rules, row, move, None, None)
+    if method.critic.trained:
+        return play_on(rules, row, seat, bench.mask, method)
     return play_out(rules, row, seat, method)
 
 
@@ -138,7 +170,8 @@ def begin(rules, row, reference, prior, method, bench):
     reference : int
         The move to start from.
     prior : float32 array
-        By action, what is added to the share of wins of each, all zeros without a network.
+        By action, what is added to the share of wins of each, all zeros without a network; minus
+        infinity for what is not to be compared.
     """
     bench.moves[0] = reference
     if row.phase == Phase.UNO or row.phase == Phase.CATCH:
@@ -146,7 +179,7 @@ def begin(rules, row, reference, prior, method, bench):
     write_mask(rules, row, bench.mask)
     count = 1
     for action in range(rules.n_actions):
-        if bench.mask[action] and action != reference:
+        if bench.mask[action] and action != reference and prior[action] > -np.inf:
             bench.moves[count] = action
             bench.bonuses[count] = prior[action] - prior[reference]
             count += 1

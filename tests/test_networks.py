@@ -72,6 +72,20 @@ def test_it_is_an_opponent_by_its_name():
         LearnerVecEnv(4, "pocket", 3, ["pocket-2p"])
 
 
+def test_a_critic_for_which_there_is_no_room_is_left_out(tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    run.mkdir()
+    tensors, _ = runs.load_tensors(NETWORKS / "pocket-2p.safetensors")
+    runs.save_tensors(run / runs.MODEL, tensors)
+    made = {"steps": 0, "seconds": 1.0, "processor_seconds": 1.0}
+    runs.write_json(run / runs.CONFIG, {**card("pocket-2p"), "made": made})
+    monkeypatch.setattr("pocket_uno_env.agents.publish.MOST_BYTES", 2_500_000)
+    publish(Options(run, "again", deals=2, out=tmp_path))
+    kept, _ = runs.load_tensors(tmp_path / "again.safetensors")
+    assert {name.split(".")[0] for name in kept} == {"policy"}
+    assert load_policy(tmp_path / "again.safetensors").critic() is None
+
+
 def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
@@ -87,9 +101,12 @@ def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     for key in ("rules", "settings", "command", "seconds", "decisions"):
         assert found[key] == about[key]
     kept, _ = runs.load_tensors(tmp_path / "again.safetensors")
-    assert {name.split(".")[0] for name in kept} == {"policy"}
+    assert {name: array.dtype for name, array in kept.items()} == {
+        name: np.float32 if name.startswith("policy") else np.float16 for name in tensors
+    }
     again = load_policy(tmp_path / "again.safetensors")
     assert np.array_equal(again.weights, load_policy(NETWORKS / "pocket-2p.safetensors").weights)
+    assert again.critic() is not None and not again.judges
     (tmp_path / "again.safetensors").write_bytes(b"something else")
     with pytest.raises(AgentError, match="not the file that its card describes"):
         load_policy(tmp_path / "again.safetensors")

@@ -18,7 +18,7 @@ from pocket_uno_env import Rules, arena
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.policy import NEVER, PolicyAgent
-from pocket_uno_env.agents.search import SearchAgent, Settings, parse
+from pocket_uno_env.agents.search import PLAUSIBLE, SearchAgent, Settings, parse
 from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.belief import shows_choice, would_play, write_rule_weights
 from pocket_uno_env.determinize import (
@@ -92,12 +92,19 @@ def piles(rules: Rules, rows: np.ndarray) -> list[list[int]]:
     ]
 
 
+CRITIC = "search:{},policy=pocket-2p,leaf=critic"
 AGENTS = ("search:40", "ismcts:40", "search:40,belief=rules,doubt=1")
 
 
-@pytest.mark.parametrize("spec", AGENTS)
-@pytest.mark.parametrize(("rules", "num_players"), [("pocket", 2), ("pocket", 4), ("classic", 3)])
-def test_hidden_cards_do_not_change_the_decision(spec: str, rules: str, num_players: int) -> None:
+@pytest.mark.parametrize(
+    ("rules", "num_players", "spec"),
+    [
+        *itertools.product(["pocket"], [2, 4], AGENTS),
+        *itertools.product(["classic"], [3], AGENTS),
+        ("pocket", 2, CRITIC.format(40) + ",lead=0"),
+    ],
+)
+def test_hidden_cards_do_not_change_the_decision(rules: str, num_players: int, spec: str) -> None:
     rng = np.random.default_rng(2)
     made, agent, moved = Rules.preset(rules), load(spec), 0
     for seed in range(3):
@@ -266,7 +273,7 @@ def test_the_clairvoyant_is_the_ceiling() -> None:
     assert rate("clairvoyant:200", "strong", 30) > 0.7
 
 
-@pytest.mark.parametrize("spec", ["search:30", "ismcts:30"])
+@pytest.mark.parametrize("spec", ["search:30", "ismcts:30", CRITIC.format(30)])
 def test_the_same_seed_gives_the_same_games_in_any_batch(spec: str) -> None:
     agents = [load(spec), load("greedy")]
     (many,) = arena.play("pocket", 2, agents, 6, 9)
@@ -275,7 +282,9 @@ def test_the_same_seed_gives_the_same_games_in_any_batch(spec: str) -> None:
     assert (many.points == few.points).all()
 
 
-@pytest.mark.parametrize("spec", ["search:20ms,lead=99", "ismcts:20ms"])
+@pytest.mark.parametrize(
+    "spec", ["search:20ms,lead=99", "ismcts:20ms", CRITIC.format("20ms") + ",lead=99"]
+)
 def test_milliseconds_are_used_by_what_the_thread_works(spec: str) -> None:
     agent, rules = load(spec), Rules.preset("pocket")
     spent = []
@@ -326,6 +335,18 @@ def test_a_networks_preference_decides_where_playouts_do_not() -> None:
         assert moves == policy.act_rows(policy.rules, raw.rows, HERE)
 
 
+def test_a_critic_is_asked_about_moves_that_its_policy_makes() -> None:
+    policy, agent = load("pocket-2p"), load(CRITIC.format(64) + ",lead=0")
+    rules, others = Rules.preset("pocket"), 0
+    for seed in range(4):
+        for raw in play(raw_env(seed, rules=rules, num_players=2), Policy.STRONG, limit=40):
+            move = agent.act_rows(rules, raw.rows.copy(), HERE)
+            chances = policy.log_chances(rules, raw.rows, HERE)[0]
+            assert chances[move] >= np.log(PLAUSIBLE)
+            others += move != chances.argmax()
+    assert others > 5
+
+
 def test_budget_and_options() -> None:
     budget, settings = parse("250ms,lead=2,belief=rules,policy=ppo:runs/x")
     assert (budget.amount, budget.in_milliseconds) == (250, True)
@@ -350,6 +371,9 @@ def test_budget_and_options() -> None:
         ("clairvoyant:10,doubt=1", "no option 'doubt=1'"),
         ("search:10,belief=blind", "one of auto"),
         ("search:10,playout=ppo", "scripted agent"),
+        ("search:10,leaf=oracle", "one of playout, critic"),
+        ("search:10,leaf=critic", "policy=strong has no critic"),
+        ("ismcts:10,leaf=critic", "no option 'leaf=critic'"),
         ("search:10,policy=nobody", "no agent 'nobody'"),
     ],
 )

@@ -18,7 +18,8 @@ ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
     "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
-    "engine", "information", "observation", "payoff", "baselines", "turns", "counting", "counter",
+    "engine", "information", "observation", "canonical", "layers", "critic", "payoff",
+    "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
     "batch", "sight", "story", "record", "events", "deals", "chance", "history", "picture",
     "window", "render", "set_up", "aec_env", "pocket_uno_v0",

@@ -10,6 +10,8 @@ import torch
 
 from pocket_uno_env.agents import Agent, load
 from pocket_uno_env.canonical import color_tables
+from pocket_uno_env.critic import new_critic, share_of_win
+from pocket_uno_env.kernel import kernel
 from pocket_uno_env.observation import layout
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.snapshot import snapshot
@@ -17,7 +19,7 @@ from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.learning import line, make_model
 from pocket_uno_env.training.lookahead import look_ahead, loss_of, try_all
-from pocket_uno_env.training.networks import actor_layers, as_agent
+from pocket_uno_env.training.networks import actor_layers, as_agent, weights
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 
 GAMES = 64
@@ -122,6 +124,28 @@ def test_the_actor_sees_nothing_of_it_and_the_critic_does():
     model.policy.logits(observations).sum().backward()
     assert not observations.grad[:, env.visible :].any()
     assert observations.grad[:, : env.visible].any()
+
+
+@kernel
+def _share(rules, rows, mask, critic):
+    return share_of_win(rules[0], rows[0], mask, critic)
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+@pytest.mark.parametrize(("rules", "num_players"), [("pocket", 2), ("classic", 3)])
+def test_the_compiled_critic_says_what_the_trained_one_says(rules, num_players, view):
+    env = AllHands(LearnerVecEnv(GAMES, rules, num_players, ["greedy"], view=view, seed=1))
+    games, model = env.unwrapped.games, model_on(env)
+    tensors = weights(model.policy)
+    layers = [(tensors[f"value.{i}.weight"], tensors[f"value.{i}.bias"]) for i in range(3)]
+    critic = new_critic(games.rules, num_players, layers, view)
+    mask = np.zeros(games.n_actions, np.int8)
+    with torch.no_grad():
+        values = model.policy.predict_values(torch.from_numpy(env.reset()))[:, 0].numpy()
+    expected = (values * (num_players - 1) + 1) / num_players
+    found = [_share(games.rules.table, games.rows[i : i + 1], mask, critic) for i in range(GAMES)]
+    assert np.allclose(found, np.clip(expected, 0, 1), atol=1e-5)
+    assert np.std(expected) > 1e-3
 
 
 def test_the_agent_of_such_a_model_needs_what_a_seat_may_know_alone():

@@ -49,7 +49,8 @@ class Page:
     async def hear(self, *types: str) -> dict[str, Any]:
         """The next message of one of these types."""
         while True:
-            message = await asyncio.wait_for(self.socket.receive(), 30)
+            # The first analysis waits for kernels to be compiled, on a busy machine for a minute.
+            message = await asyncio.wait_for(self.socket.receive(), 300)
             assert message.type == WSMsgType.TEXT, message
             found = json.loads(message.data)
             self.heard.append(found)

@@ -16,50 +16,10 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from pocket_uno_env.canonical import color_tables
-from pocket_uno_env.kernel import kernel
+from pocket_uno_env.critic import colored_kinds, hidden_size, write_hidden_rows
 from pocket_uno_env.learner_games import LearnerGames
-from pocket_uno_env.observation import layout, state_size, write_state
-from pocket_uno_env.rules import Rules
+from pocket_uno_env.observation import state_size
 from pocket_uno_env.sb3_env import LearnerVecEnv
-
-
-def hidden_size(rules: Rules, num_players: int) -> int:
-    """How many hidden values there are: each other hand per kind, and the next card's kind."""
-    return num_players * len(rules.kinds)
-
-
-@kernel
-def write_hidden(rules: Any, rows: Any, kinds: Any, orders: Any, state: Any, hidden: Any) -> None:
-    """Write the hands that the seat to act does not see, and the card that is drawn next.
-
-    Parameters
-    ----------
-    kinds : int64 array, shape ``(colors, symbols)``
-        The coloured kinds by colour.
-    orders : int64 array, shape ``(n, colors)``
-        The colour that stands in each place of the view.
-    state : float32 array, shape ``(state_size,)``
-        Scratch.
-    hidden : float32 array, shape ``(n, hidden_size)``, written
-        Seat by seat from the left of the observer, per kind: held / copies. Then the kind of the
-        next card of the draw pile; zeros if it is empty.
-    """
-    n_kinds = np.int64(rules[0].n_kinds)
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        seats = np.int64(row.num_players)
-        write_state(rules[0], row, state)
-        for j in range(seats):
-            other = (np.int64(row.to_act) + 1 + j) % seats
-            # In the state the hands are followed by the draw pile, the discard pile, the next card.
-            start = (other if j < seats - 1 else seats + 2) * n_kinds
-            here = state[start : start + n_kinds]
-            there = hidden[i, j * n_kinds : (j + 1) * n_kinds]
-            there[:] = here
-            for place in range(kinds.shape[0]):
-                for symbol in range(kinds.shape[1]):
-                    there[kinds[place, symbol]] = here[kinds[orders[i, place], symbol]]
 
 
 class AllHands(VecEnvWrapper):
@@ -76,8 +36,7 @@ class AllHands(VecEnvWrapper):
         size = self.visible + hidden_size(rules, seats)
         super().__init__(venv, spaces.Box(0.0, 1.0, (size,), np.float32))
         self._games = base
-        (hand,) = (block for block in layout(rules, seats) if block.name == "hand")
-        self._kinds = color_tables(rules, seats).hand - hand.start
+        self._kinds = colored_kinds(rules, seats)
         self._scratch = np.zeros(state_size(rules, seats), np.float32)
 
     def reset(self) -> np.ndarray:
@@ -100,7 +59,7 @@ class AllHands(VecEnvWrapper):
         games = self._games.games if games is None else games
         wide = np.empty((games.num_games, self.observation_space.shape[0]), np.float32)
         wide[:, : self.visible] = observations
-        write_hidden(
+        write_hidden_rows(
             games.rules.table,
             games.rows,
             self._kinds,
