@@ -37,6 +37,7 @@ VARIANTS = {
     "half of the opponents from a pool": "--self-play 0.5 --pool-every 50000",
     "lambda 0.95": "--gae-lambda 0.95",
     "gamma 1": "--gamma 1.0",
+    "lookahead in place of PPO": "--lookahead-steps 300000 --steps 0",
 }
 Rates = dict[str, tuple[float, float]]
 
@@ -78,9 +79,8 @@ def main() -> int:
     """Train, measure, write the figures and the table."""
     results: dict[str, Rates] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in VARIANTS if "--table" not in sys.argv else ():
-        folder = train(name)
         if name not in results:
-            results[name] = measure(folder)
+            results[name] = measure(train(name))
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     made = f"`{BUDGET}`\n\n{table(results)}"
