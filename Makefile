@@ -117,7 +117,7 @@ openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agent
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
 AHEAD      := --steps 0 --checkpoint-every 2000000
 pocket-2p  := --opponents strong --network 512 512 --teacher-steps 2000000 \
-	--lookahead-steps 60000000 --gamma 0.995 $(AHEAD) --keep 40
+	--lookahead-steps 60000000 --gamma 0.997 $(AHEAD) --keep 40
 pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000 --threads 2
 pocket-4p  := --num-players 4 --opponents strong greedy --network 512 512 \
 	--teacher-steps 2000000 --lookahead-steps 12000000 --gamma 0.998 $(AHEAD) --keep 20
