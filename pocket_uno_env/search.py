@@ -34,7 +34,7 @@ ROUNDS = 4
 """The parts, at least, in which a budget is spent; after each, moves are dropped."""
 FEWEST = 16
 """Guesses before moves are dropped, and at least between two looks at how they did."""
-HOPELESS = 1.5
+HOPELESS = 1.25
 """By how many standard errors a move that is dropped early is behind the reference."""
 TRIFLE = 0.01
 """A lead, in shares of a win, that is not worth searching for."""
