@@ -20,6 +20,8 @@ from .layers import flat, run_layers, widest
 from .observation import layout, observation_size, state_size, write_observation, write_state
 from .rules import Rules
 
+Layers = Sequence[tuple[np.ndarray, np.ndarray]]
+
 
 class Critic(NamedTuple):
     """A critic's weights and its buffers, for one position at a time.
@@ -35,8 +37,8 @@ class Critic(NamedTuple):
     tables : ColorTables
     kinds : int64, shape ``(colors, symbols)``
         The coloured kinds by colour.
-    plain, seen, hidden : float32
-        The observation, what the critic sees of it and beside it, and the hidden cards in it.
+    plain, seen : float32
+        The observation, and what the critic sees: that in its view, and the hidden cards.
     order : int64, shape ``(colors,)``
     state, values : float32
         Scratch.
@@ -53,9 +55,6 @@ class Critic(NamedTuple):
     order: Any
     state: Any
     values: Any
-
-
-Layers = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def new_critic(
