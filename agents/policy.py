@@ -140,14 +140,20 @@ class PolicyAgent(Agent):
         self.set_layers(layers)
 
     @property
+    def _critic_inputs(self) -> int:
+        """How many values the critic sees; 0 without one that ends in a single value."""
+        sizes = _sizes_of(self._critic)
+        return sizes[0] if sizes[-1:] == [1] else 0
+
+    @property
     def judges(self) -> bool:
         """Whether `opinion` has a value."""
-        return _sizes_of(self._critic)[:1] == [self.layer_sizes[0]]
+        return self._critic_inputs == self.layer_sizes[0]
 
     def critic(self) -> Critic | None:
         """The critic that sees all hands, if there is one."""
-        size = self.layer_sizes[0] + hidden_size(self.rules, self.num_players)
-        if _sizes_of(self._critic)[:1] != [size]:
+        hidden = hidden_size(self.rules, self.num_players)
+        if self._critic_inputs != self.layer_sizes[0] + hidden:
             return None
         return new_critic(self.rules, self.num_players, self._critic, self.view)
 

@@ -139,7 +139,7 @@ def load(spec: str) -> Agent:
         When there is no such agent, with those that come near, or it cannot be loaded.
     """
     name, _, argument = spec.partition(":")
-    if spec and name not in _ENTRIES and Path(spec).exists():
+    if spec and name not in _ENTRIES and os.path.exists(spec):
         name, argument = "onnx" if spec.endswith(".onnx") else "ppo", spec
     elif name not in _ENTRIES and argument and importable(name):
         name, argument = "import", spec
@@ -191,7 +191,7 @@ for _policy in scripted.Policy:
 @register("ppo", argument="DIR")
 def _trained(argument: str) -> Agent:
     """A trained model: the folder of a run of train.py, or its model.safetensors."""
-    if not Path(argument).exists():
+    if not os.path.exists(argument):
         raise AgentError(f"no trained model {argument!r}: there is no such file or folder")
     try:
         # Here, because it needs more packages than all other agents do.

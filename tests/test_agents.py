@@ -165,6 +165,8 @@ def test_the_error_names_the_phase():
         ("", "no agent ''"),
         ("runs/nowhere", "no agent 'runs/nowhere': there is no such file or folder"),
         ("x.safetensors", "no such file"),
+        ("ppo:" + "a" * 5000, "no such file"),
+        ("a" * 5000, "no agent"),
         ("ppo", "should be written 'ppo:DIR'"),
         ("greedy:3", "should be written 'greedy'"),
         ("ppo:runs/nowhere", "no trained model 'runs/nowhere': there is no such file"),

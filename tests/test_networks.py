@@ -9,7 +9,7 @@ import pytest
 
 from pocket_uno_env import Rules, runs
 from pocket_uno_env.agents import AgentError, load, names, networks
-from pocket_uno_env.agents.policy import hash_of, load_policy
+from pocket_uno_env.agents.policy import PolicyAgent, hash_of, load_policy
 from pocket_uno_env.agents.publish import Options, publish
 from pocket_uno_env.agents.registry import NETWORKS, describe, usages
 from pocket_uno_env.arena import play
@@ -84,6 +84,13 @@ def test_a_critic_for_which_there_is_no_room_is_left_out(tmp_path, monkeypatch):
     kept, _ = runs.load_tensors(tmp_path / "again.safetensors")
     assert {name.split(".")[0] for name in kept} == {"policy"}
     assert load_policy(tmp_path / "again.safetensors").critic() is None
+
+
+def test_a_critic_says_one_thing():
+    agent = load("pocket-2p")
+    for critic in (agent._critic[:-1], []):
+        assert PolicyAgent("cut", agent.layers, agent.rules, 2, critic=critic).critic() is None
+    assert agent.critic() is not None
 
 
 def test_publishing_measures_and_writes_weights_and_card(tmp_path):
