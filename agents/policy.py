@@ -148,7 +148,7 @@ class PolicyAgent(Agent):
     @property
     def judges(self) -> bool:
         """Whether `opinion` has a value."""
-        return self._critic_inputs == self.layer_sizes[0]
+        return bool(self._critic_inputs == self.layer_sizes[0])
 
     def critic(self) -> Critic | None:
         """The critic that sees all hands, if there is one."""
