@@ -25,7 +25,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
-from pocket_uno_env import report, runs
+from pocket_uno_env import files, report, runs
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
@@ -71,7 +71,7 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     if settings.resume is not None:
         command = runs.read_config(settings.resume).get("command", "")
     config = runs.config_of(rules, players, settings.view, layers, plain(settings), command)
-    runs.write_json(folder / runs.CONFIG, config)
+    files.write_json(folder / runs.CONFIG, config)
     display.say(f"Training in {folder}")
     model.set_logger(configure(str(folder), ["tensorboard"]))
 
@@ -108,7 +108,7 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     keeper.save()
     runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy))
     made = {"steps": model.num_timesteps, **keeper.spent}
-    runs.write_json(folder / runs.CONFIG, {**config, "made": made})
+    files.write_json(folder / runs.CONFIG, {**config, "made": made})
     return folder
 
 
@@ -220,7 +220,7 @@ def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, An
     )
     for line_up in found["line_ups"]:
         del line_up["figures"][1:]
-    runs.write_json(folder / runs.RESULTS, found)
+    files.write_json(folder / runs.RESULTS, found)
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pocket_uno_env import runs
+from pocket_uno_env import files, runs
 from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.belief import (
     TABLE_FEATURES,
@@ -335,7 +335,7 @@ def save(path: Path, network: Network, rules: Rules, card: dict[str, Any]) -> No
     path.parent.mkdir(parents=True, exist_ok=True)
     about = {"format": FORMAT, "cards": _cards(rules)}
     runs.save_tensors(path.with_suffix(".safetensors"), network._asdict(), about)
-    runs.write_json(path.with_suffix(".json"), card)
+    files.write_json(path.with_suffix(".json"), card)
 
 
 def load(path: Path, rules: Rules) -> Network:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import tyro
 
-from pocket_uno_env import __version__, runs
+from pocket_uno_env import __version__, files, runs
 from pocket_uno_env.agents.policy import PolicyAgent, look, write_logits
 from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.agents.registry import load, networks
@@ -78,7 +78,7 @@ def export(agent: PolicyAgent, file: Path, positions: int = 2000) -> float:
         )
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        runs.write_whole(file, data)
+        files.write_whole(file, data)
     except OSError as error:
         raise AgentError(f"cannot write {file}: {error}") from error
     return difference

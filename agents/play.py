@@ -21,10 +21,10 @@ from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.agents.table import Table
 from pocket_uno_env.agents.terminal import Left, Terminal, use_color
+from pocket_uno_env.files import write_json
 from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import help_text, run_program
 from pocket_uno_env.rules import PRESETS, RulesError
-from pocket_uno_env.runs import write_json
 
 RECORDS = Path("runs") / "play"
 

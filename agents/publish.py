@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from pocket_uno_env import runs
+from pocket_uno_env import files, runs
 from pocket_uno_env.agents.policy import PolicyAgent, hash_of, load_policy
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.agents.registry import NETWORKS, load
@@ -83,7 +83,7 @@ def publish(options: Options) -> Path:
         "win_rates": {"deals": options.deals, "seed": SEED, "seats": "all", "against": rates},
     }
     path = weights.with_suffix(".json")
-    runs.write_json(path, card)
+    files.write_json(path, card)
     return path
 
 

@@ -25,12 +25,12 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
+from pocket_uno_env.files import write_whole
 from pocket_uno_env.progress import run_program
 from pocket_uno_env.record import RecordError as EngineError
 from pocket_uno_env.record import positions
 from pocket_uno_env.referee import RecordError, check_record
 from pocket_uno_env.rules import Rules, RulesError
-from pocket_uno_env.runs import write_whole
 from pocket_uno_env.sight import Blocks, sight
 from pocket_uno_env.story import seat_names, seen_events
 

@@ -25,7 +25,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import tyro
 
-from pocket_uno_env import runs
+from pocket_uno_env import files, runs
 from pocket_uno_env.agents.policy import PolicyAgent
 from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.learner_games import VIEWS
@@ -172,7 +172,7 @@ def export(path: str | Path, out: str | Path) -> Path:
         settings,
         f"agents.rllib {path} {out}",
     )
-    runs.write_json(folder / runs.CONFIG, config)
+    files.write_json(folder / runs.CONFIG, config)
     return folder
 
 

@@ -20,7 +20,7 @@ import tyro
 from torch import nn
 from torch.distributions import Categorical
 
-from pocket_uno_env import runs
+from pocket_uno_env import files, runs
 from pocket_uno_env.batch import Batch
 
 
@@ -221,7 +221,7 @@ def save(
     config = runs.config_of(
         batch.rules, args.num_players, "plain", layers, settings, "examples/cleanrl_ppo.py"
     )
-    runs.write_json(folder / runs.CONFIG, config)
+    files.write_json(folder / runs.CONFIG, config)
     runs.save_tensors(folder / runs.MODEL, tensors, {"steps": args.steps})
 
 

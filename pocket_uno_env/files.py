@@ -1,48 +1,158 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, JSON that says one thing only, folders with one writer."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 
 class FileError(ValueError):
-    """A file that cannot be written; the message says why."""
+    """A file that cannot be read or written; the message says which, and why."""
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[str]]:
     """A text file to write that appears under its name only when all is written.
 
-    Until then it is called ``path + ".part"``; after an exception, Ctrl-C included, it is gone and
-    what was under the name before is still there. A device such as ``/dev/stdout`` is written
-    directly.
+    Until then it has a hidden name that ends in ``.part``; after an exception, Ctrl-C and a full
+    disk included, that is gone and what was under the name before is still there. A device such
+    as ``/dev/stdout`` is written directly.
 
     Raises
     ------
     FileError
-        At once, when the file cannot be written.
+        At once, when the file cannot be written; and when the disk is full.
     """
+    with _whole(path, "w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that, whatever happens, the old or the new one is there; or FileError."""
+    with _whole(path, "wb") as file:
+        file.write(data)
+
+
+@contextmanager
+def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
     place = path.resolve()
     special = place.exists() and not place.is_file() and not place.is_dir()
-    part = place if special else place.with_name(place.name + ".part")
+    part = place if special else place.with_name(f".{place.name}.{os.getpid()}.part")
     if place.is_dir():
         raise FileError(f"cannot write {path}: it is a folder")
     if not place.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}")
     try:
-        file = part.open("w", encoding="utf-8", newline="")
+        file = part.open(mode, **how)  # type: ignore[call-overload]
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from error
     try:
         with file:
             yield file
+            if not special:
+                file.flush()
+                os.fsync(file.fileno())
         if not special:
             os.replace(part, place)
-    except BaseException:
+    except BaseException as error:
         if not special:
             part.unlink(missing_ok=True)
+        # What comes from another file has its name with it.
+        if isinstance(error, OSError) and error.filename is None and not special:
+            raise FileError(f"cannot write {path}: {error.strerror or error}") from error
         raise
+
+
+def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    """Write `value` as JSON, whole; without `indent` on one line."""
+    write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """All of a file of at most `limit` bytes; FileError if it is longer or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise FileError(f"cannot read {path}: {reason}") from error
+    if len(data) > limit:
+        raise FileError(f"{path} is longer than {limit:,} bytes, too long for what it should hold")
+    return data
+
+
+def read_json(path: Path, limit: int = 10_000_000) -> Any:
+    """The value in a JSON file, as `parse_json` reads it; FileError names the file."""
+    return parse_json(read_file(path, limit), str(path))
+
+
+def parse_json(text: str | bytes, name: str) -> Any:
+    """The value that JSON text holds; FileError, in a sentence that begins with `name`, if none.
+
+    A byte order mark is passed over. Refused are, besides what is no JSON: a key that comes twice
+    in an object, NaN and infinity, numbers too large, and nesting too deep for Python.
+    """
+    try:
+        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+        return json.loads(
+            plain,
+            object_pairs_hook=_single_keys,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise FileError(f"{name} is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{name} is not UTF-8: {error.reason} at byte {error.start}") from None
+    except ValueError as error:
+        raise FileError(f"{name} is not JSON: {error}") from None
+
+
+def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {key[:80]!r} comes twice in one object")
+            seen.add(key)
+    return found
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return value
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Be the only process that writes into `folder`; FileError at once if another one does.
+
+    The lock ends with the process, however that ends.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise FileError(
+            f"{folder} is being written by another process; wait for its end, or stop it"
+        ) from None
+    except OSError as error:
+        raise FileError(f"cannot write into {folder}: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .files import FileError, write_whole
 from .rules import Rules
 
 FORMAT = "pocket-uno-run/1"
@@ -35,23 +35,8 @@ LESSON, STEP = "lesson", "step"
 """What checkpoints are named by; in this order, so that sorted names are in order of time."""
 
 
-class RunError(ValueError):
+class RunError(FileError):
     """A folder that is no run, or cannot become one; the message says why."""
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that, whatever happens, the old or the new one is there."""
-    temporary = path.with_name(f".{path.name}.part")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-
-
-def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
-    """Write `value` as JSON, whole; without `indent` on one line."""
-    write_whole(path, (json.dumps(value, indent=indent) + "\n").encode())
 
 
 def new_folder(out: Path | None, rules: str, num_players: int) -> Path:

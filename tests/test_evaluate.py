@@ -454,7 +454,7 @@ def test_ctrl_c_leaves_no_file(tmp_path):
         stderr=subprocess.PIPE,
         cwd=tmp_path,
     )
-    part = tmp_path / "games.jsonl.part"
+    part = tmp_path / f".games.jsonl.{child.pid}.part"
     deadline = time.monotonic() + 120
     while not (part.exists() and part.stat().st_size) and time.monotonic() < deadline:
         assert child.poll() is None

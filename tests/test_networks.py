@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from pocket_uno_env import Rules, runs
+from pocket_uno_env import Rules, files, runs
 from pocket_uno_env.agents import AgentError, load, names, networks
 from pocket_uno_env.agents.policy import PolicyAgent, hash_of, load_policy
 from pocket_uno_env.agents.publish import Options, publish
@@ -78,7 +78,7 @@ def test_a_critic_for_which_there_is_no_room_is_left_out(tmp_path, monkeypatch):
     tensors, _ = runs.load_tensors(NETWORKS / "pocket-2p.safetensors")
     runs.save_tensors(run / runs.MODEL, tensors)
     made = {"steps": 0, "seconds": 1.0, "processor_seconds": 1.0}
-    runs.write_json(run / runs.CONFIG, {**card("pocket-2p"), "made": made})
+    files.write_json(run / runs.CONFIG, {**card("pocket-2p"), "made": made})
     monkeypatch.setattr("pocket_uno_env.agents.publish.MOST_BYTES", 2_500_000)
     publish(Options(run, "again", deals=2, out=tmp_path))
     kept, _ = runs.load_tensors(tmp_path / "again.safetensors")
@@ -100,7 +100,7 @@ def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     tensors, _ = runs.load_tensors(NETWORKS / "pocket-2p.safetensors")
     runs.save_tensors(run / runs.MODEL, tensors)
     made = {"steps": about["decisions"], "seconds": about["seconds"], "processor_seconds": 1.0}
-    runs.write_json(run / runs.CONFIG, {**about, "made": made})
+    files.write_json(run / runs.CONFIG, {**about, "made": made})
     path = publish(Options(run, "again", deals=30, out=tmp_path))
     assert path == tmp_path / "again.json"
     found = json.loads(path.read_text())

@@ -271,7 +271,7 @@ class Server:
         """Write the record after every round, whatever becomes of the server."""
         if self.records is None or guests.table.running:
             return
-        from pocket_uno_env.runs import write_json
+        from pocket_uno_env.files import write_json
 
         with contextlib.suppress(OSError):  # a full disk should not stop the game
             self.records.mkdir(parents=True, exist_ok=True)
