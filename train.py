@@ -57,6 +57,8 @@ def train(settings: Settings, command: str, display: Display) -> Path:
     env, visible, pool = environment(settings, rules)
     model = new_model(settings, env, visible)
     teacher = load(settings.teacher) if settings.teacher else None
+    if teacher is not None:
+        teacher.check(rules, settings.num_players)
     saved, tensors, about = runs.newest_checkpoint(settings.resume, display.say)
     made_all = about.get("steps", 0) >= settings.steps
     if settings.resume and made_all and (settings.resume / runs.MODEL).exists():

@@ -49,7 +49,6 @@ def analyse(
     if agent.clairvoyant:
         raise AgentError(f"{agent.name} looks at hidden cards, so it gives no advice")
     seats = int(rows["num_players"][0])
-    agent.check(rules, seats)
     opinion = agent.opinion(rules, rows, 0)
     ids = catalogue(rules).ids
     values, value = opinion.values, opinion.value

@@ -46,6 +46,8 @@ class NoisyAgent(Agent):
         self.chance = chance
         self.agent = agent
         self.clairvoyant = agent.clairvoyant
+        self.repeatable = agent.repeatable
+        self.budget = agent.budget
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Ask the agent below."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from pocket_uno_env.kernel import kernel
 from pocket_uno_env.layers import flat, run_layers
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
-from pocket_uno_env.rules import Rules
+from pocket_uno_env.rules import Rules, RulesError
 
 _11 = np.uint64(11)
 NEVER = -10.0
@@ -158,7 +160,12 @@ class PolicyAgent(Agent):
         return new_critic(self.rules, self.num_players, self._critic, self.view)
 
     def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Give the network other weights of the same shapes."""
+        """Give the network other weights of the same shapes; not while a thread asks the agent."""
+        if tuple(_sizes_of(layers)) != self.layer_sizes:
+            raise AgentError(
+                f"layers of the sizes {_sizes_of(layers)} for the network of {self.name!r}; "
+                f"expected {list(self.layer_sizes)}"
+            )
         self._layers = layers
         self.weights, self._sizes = flat(layers)
 
@@ -191,6 +198,7 @@ class PolicyAgent(Agent):
         float32 array, shape ``(m, n_actions)``
             `NEVER` for what is not legal, and at least that for all others.
         """
+        index = self.admit(rules, rows, index)
         n_actions = int(self._sizes[-1])
         observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
         logits = np.empty(masks.shape, np.float32)
@@ -257,19 +265,46 @@ def look(
 
 
 def check_game(name: str, own: Rules, own_players: int, rules: Rules, num_players: int) -> None:
-    """`AgentError` if a network made for ``own`` rules and players cannot play the others."""
+    """`AgentError` if a network made for ``own`` rules and players cannot play the others.
+
+    It can if it sees the same, laid out the same way, and chooses from the same actions.
+    """
+    differences = []
     if num_players != own_players:
-        raise AgentError(f"agent {name!r} was trained for {own_players} players, not {num_players}")
-    if rules.kinds != own.kinds:
+        differences.append(f"num_players={num_players}, not {own_players}")
+    if _interface(own) != _interface(rules):
+        differences += _differences(own, rules)
+    if differences:
         raise AgentError(
-            f"agent {name!r} was trained with the cards of rules {own.name!r}; rules "
-            f"{rules.name!r} have others"
+            f"agent {name!r} was trained for rules {own.name!r} with {own_players} players; this "
+            f"game of rules {rules.name!r} has {', and '.join(differences)}: name an agent that "
+            "plays it, or train one with train.py"
         )
-    same_names = catalogue(rules).names == catalogue(own).names
-    if not same_names or layout(rules, num_players) != layout(own, num_players):
-        raise AgentError(
-            f"agent {name!r} was trained with other house rules, which ask for other decisions"
-        )
+
+
+def _differences(own: Rules, rules: Rules) -> list[str]:
+    """The fields by which a network for ``own`` rules does not fit others, with their values."""
+    different = [f.name for f in fields(Rules) if getattr(own, f.name) != getattr(rules, f.name)]
+    decisive = [name for name in different if _matters(own, name, getattr(rules, name))]
+    return [
+        f"other {name}"
+        if isinstance(ours := getattr(own, name), Mapping)
+        else f"{name}={getattr(rules, name)!r}, not {ours!r}"
+        for name in decisive or different
+    ]
+
+
+def _interface(rules: Rules) -> Any:
+    """What a network's inputs and outputs mean under these rules, apart from who plays."""
+    return rules.kinds, catalogue(rules).names, layout(rules, 2)
+
+
+def _matters(own: Rules, name: str, value: Any) -> bool:
+    """Whether a field of the rules with another value changes what a network sees or may do."""
+    try:
+        return bool(_interface(replace(own, **{name: value})) != _interface(own))
+    except RulesError:  # it makes no game with the rest of the fields, as a much smaller deck
+        return True
 
 
 def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ LIKE_RLCARD = Rules.preset(
 """The rules here that come closest to RLCard's."""
 SYMBOLS = {"S": "skip", "V": "reverse", "+2": "draw_2", "W": "wild", "W+4": "wild_draw_4"}
 NAMES = {symbol: name for name, symbol in SYMBOLS.items()}
+_ONE_AT_A_TIME = Lock()
+"""NumPy's global generator is one for all threads."""
 _CARD_PHASES = (Phase.PLAY, Phase.DRAWN, Phase.STACK)
 
 
@@ -198,14 +201,15 @@ def see(
 @contextmanager
 def _randomness_of(rows: np.ndarray, place: int) -> Iterator[None]:
     """NumPy's global generator, set from the game's policy generator, and put back."""
-    before = np.random.get_state()
     state = np.uint64(next_state(rows["policy_rng"][place]))
     rows["policy_rng"][place] = state
-    np.random.seed(int(mix(state)) % 2**32)
-    try:
-        yield
-    finally:
-        np.random.set_state(before)
+    with _ONE_AT_A_TIME:
+        before = np.random.get_state()
+        np.random.seed(int(mix(state)) % 2**32)
+        try:
+            yield
+        finally:
+            np.random.set_state(before)
 
 
 def models() -> list[str]:

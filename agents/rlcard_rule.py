@@ -60,6 +60,9 @@ def _act(rules: Any, rows: Any, index: Any, actions: Any) -> None:
         actions[j] = rlcard_rule_action(rules[0], rows[index[j]])
 
 
+CLASSIC = Rules.preset("classic")
+
+
 class RlcardRuleAgent(Agent):
     """See the module; it plays by any rules whose cards are those of the classic game."""
 
@@ -67,7 +70,7 @@ class RlcardRuleAgent(Agent):
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse other cards than the classic game's."""
-        if rules.kinds != Rules.preset("classic").kinds:
+        if rules.kinds != CLASSIC.kinds:
             raise AgentError(
                 f"agent 'rlcard-rule' plays the classic game; rules {rules.name!r} have other cards"
             )

@@ -14,6 +14,7 @@ class ScriptedAgent(Agent):
     """A face of a compiled policy; its randomness comes from the row it acts in."""
 
     policy: int
+    _proven = True
 
     def __init__(self, policy: Policy) -> None:
         self.policy = int(policy)

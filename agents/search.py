@@ -27,6 +27,7 @@ from pocket_uno_env.belief import Belief, Network, no_network
 from pocket_uno_env.critic import Critic, new_critic
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.search import (
+    Bench,
     Method,
     begin_row,
     compare_row,
@@ -38,7 +39,7 @@ from pocket_uno_env.search import (
     rounds_for,
     steps_for,
 )
-from pocket_uno_env.tree import best_row, grow_row, new_tree, plant_row, tree_rows
+from pocket_uno_env.tree import Tree, best_row, grow_row, new_tree, plant_row, tree_rows
 
 BELIEFS = ("auto", "learned", "rules", "uniform")
 LEAVES = ("playout", "critic")
@@ -47,6 +48,8 @@ PLAUSIBLE = 0.002
 it never plays, the critic has not learned."""
 _STEP = 16
 """Guesses, or iterations of the tree search, at most between looks at the clock."""
+SCRATCH = ("plain", "seen", "order", "state", "values")
+"""What a critic writes to while it judges."""
 _ROOM = 200_000
 """Nodes of the tree of a search by the clock."""
 
@@ -112,7 +115,13 @@ class SearchAgent(Agent):
         Cheat: search the game as it is.
     load : callable
         Makes the agent that `Settings.policy` names.
+
+    Notes
+    -----
+    Every call has buffers of its own, so threads can share the agent.
     """
+
+    budget: Budget
 
     def __init__(
         self,
@@ -128,12 +137,13 @@ class SearchAgent(Agent):
         self.settings = settings
         self.clairvoyant = clairvoyant
         self._policy = load(settings.policy)
+        self.repeatable = not budget.in_milliseconds and self._policy.repeatable
         if self._policy.clairvoyant and not clairvoyant:
             raise AgentError(
                 f"policy={settings.policy} cheats: it sees hidden cards, and so would the search; "
                 "name a policy that does not"
             )
-        self._critic = None
+        self._critic: Critic | None = None
         if settings.leaf == "critic":
             policy = self._policy
             self._critic = policy.critic() if isinstance(policy, HasCritic) else None
@@ -142,15 +152,13 @@ class SearchAgent(Agent):
                     f"policy={settings.policy} has no critic for leaf=critic; expected a network "
                     "that was trained with --critic all-hands and --reward win"
                 )
-        self._tree = None
-        if tree:
-            self._tree = new_tree(_ROOM if budget.in_milliseconds else budget.amount + 1)
-        self._prepared: dict[Rules, tuple[Method, Any]] = {}
+        self._by_tree = tree
+        self._prepared: tuple[Rules, Method] | None = None
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse what the reference policy or a learned belief cannot play."""
         self._policy.check(rules, num_players)
-        self.prepare(rules)
+        self._method(rules)
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
@@ -159,24 +167,31 @@ class SearchAgent(Agent):
         priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
         wanted = self.settings.prior > 0 or self._critic is not None
         if wanted and isinstance(self._policy, HasChances):
-            chances = self._policy.log_chances(rules, rows, index)
+            chances = np.asarray(self._policy.log_chances(rules, rows, index), np.float32)
+            if chances.shape != priors.shape:
+                raise AgentError(
+                    f"agent {self._policy.name!r} gave log_chances of shape {chances.shape}; "
+                    f"expected {priors.shape}"
+                )
             priors = self.settings.prior * chances
             if self._critic is not None:
                 strange = chances < np.log(PLAUSIBLE)
                 strange[np.arange(len(index)), references] = False
                 priors[strange] = -np.inf
-        actions = np.zeros(len(index), np.int64)
+        actions, amount = np.zeros(len(index), np.int64), self.budget.amount
+        tree = None
+        if self._by_tree:
+            tree = new_tree(_ROOM if self.budget.in_milliseconds else amount + 1)
         if self.budget.in_milliseconds:
             for j, place in enumerate(index):
                 start = time.thread_time(), int(place), int(references[j]), priors[j]
-                actions[j] = self._by_clock(rules, rows, *start, method, bench)
+                actions[j] = self._by_clock(rules, rows, *start, method, bench, tree)
             return actions
-        amount = self.budget.amount
         arguments = (rules.table, rows, index, references, priors, amount, method, bench)
-        if self._tree is None:
+        if tree is None:
             flat_rows(*arguments, actions)
         else:
-            tree_rows(*arguments, self._tree, actions)
+            tree_rows(*arguments, tree, actions)
         return actions
 
     def _by_clock(
@@ -187,20 +202,21 @@ class SearchAgent(Agent):
         place: int,
         reference: int,
         prior: np.ndarray,
-        method: Any,
-        bench: Any,
+        method: Method,
+        bench: Bench,
+        tree: Tree | None,
     ) -> int:
         """Search one game until the thread has worked as long as the budget says."""
         count, seed = begin_row(rules.table, rows, place, reference, prior, method, bench)
         seconds, how, tried = self.budget.amount / 1000, (np.uint64(seed), method, bench), 0
         if count == 1:
             return reference
-        if self._tree is not None:
-            plant_row(rows, place, self._tree)
+        if tree is not None:
+            plant_row(rows, place, tree)
             while tried + _STEP < _ROOM and (tried == 0 or time.thread_time() < start + seconds):
-                grow_row(rules.table, rows, place, tried, _STEP, *how, self._tree)
+                grow_row(rules.table, rows, place, tried, _STEP, *how, tree)
                 tried += _STEP
-            return int(best_row(rules.table, reference, method.lead, self._tree))
+            return int(best_row(rules.table, reference, method.lead, tree))
         keep, look, rounds = count, 0, rounds_for(count)
         for done in range(rounds):
             end = start + seconds * (done + 1) / rounds
@@ -214,10 +230,19 @@ class SearchAgent(Agent):
             count = drop(count, keep, tried, bench)
         return int(decide(count, tried, method, bench))
 
-    def prepare(self, rules: Rules) -> tuple[Method, Any]:
-        """Method and buffers for games under `rules`."""
-        if rules in self._prepared:
-            return self._prepared[rules]
+    def prepare(self, rules: Rules) -> tuple[Method, Bench]:
+        """How to search games under `rules`, and buffers for one search at a time."""
+        method = self._method(rules)
+        if self._critic is not None:
+            scratch = {name: getattr(method.critic, name).copy() for name in SCRATCH}
+            method = method._replace(critic=method.critic._replace(**scratch))
+        return method, new_bench(rules)
+
+    def _method(self, rules: Rules) -> Method:
+        """The method for `rules`; the last one is kept."""
+        prepared = self._prepared
+        if prepared is not None and prepared[0] == rules:
+            return prepared[1]
         chosen = self.settings
         policy = _policy(chosen.playout)
         learned, network = self._network(rules)
@@ -227,8 +252,8 @@ class SearchAgent(Agent):
         belief = Belief(trust, learned, network, policy, doubt)
         critic = new_critic(rules) if self._critic is None else self._critic
         method = Method(belief, policy, policy, float(chosen.lead), self.clairvoyant, critic)
-        self._prepared[rules] = method, new_bench(rules)
-        return self._prepared[rules]
+        self._prepared = (rules, method)
+        return method
 
     def _network(self, rules: Rules) -> tuple[bool, Network]:
         path = beliefs.shipped(rules)

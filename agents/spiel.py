@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -92,14 +93,11 @@ class SpielAgent(Agent):
         self.name = name
         self.budget = budget
         self._make = make
-        self._games: dict[tuple[Rules, int], PocketUnoGame] = {}
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
         seats = int(rows["num_players"][index[0]])
-        if (rules, seats) not in self._games:
-            self._games[rules, seats] = load(rules, seats, max_decisions=MAX_DECISIONS)
-        game = self._games[rules, seats]
+        game = _game(rules, seats)
         actions = np.zeros(len(index), np.int64)
         for j, place in enumerate(index):
             seed = int(_take_seed(rows, place))
@@ -107,6 +105,11 @@ class SpielAgent(Agent):
             random = np.random.RandomState(seed % 2**32)
             actions[j] = self._make(game, state.current_player(), random).step(state)
         return actions
+
+
+@lru_cache(maxsize=16)
+def _game(rules: Rules, num_players: int) -> PocketUnoGame:
+    return load(rules, num_players, max_decisions=MAX_DECISIONS)
 
 
 @kernel
@@ -120,24 +123,30 @@ def _random_bot(game: PocketUnoGame, seat: int, random: np.random.RandomState) -
     return pyspiel.make_uniform_random_bot(seat, int(random.randint(2**31 - 1)))
 
 
-def _ismcts_bot(simulations: int, playout: Policy) -> MakeBot:
-    def make(game: PocketUnoGame, seat: int, random: np.random.RandomState) -> Any:
-        bot = ismcts.ISMCTSBot(
-            game, Playouts(playout, random), _EXPLORATION, simulations, random_state=random
-        )
-        bot.set_resampler(lambda state, player: state.resample_from_infostate(player, random.rand))
-        return bot
+def _ismcts_bot(
+    simulations: int,
+    playout: Policy,
+    game: PocketUnoGame,
+    seat: int,
+    random: np.random.RandomState,
+) -> Any:
+    bot = ismcts.ISMCTSBot(
+        game, Playouts(playout, random), _EXPLORATION, simulations, random_state=random
+    )
+    bot.set_resampler(lambda state, player: state.resample_from_infostate(player, random.rand))
+    return bot
 
-    return make
 
-
-def _mcts_bot(simulations: int, playout: Policy) -> MakeBot:
-    def make(game: PocketUnoGame, seat: int, random: np.random.RandomState) -> Any:
-        return mcts.MCTSBot(
-            game, _EXPLORATION, simulations, Playouts(playout, random), random_state=random
-        )
-
-    return make
+def _mcts_bot(
+    simulations: int,
+    playout: Policy,
+    game: PocketUnoGame,
+    seat: int,
+    random: np.random.RandomState,
+) -> Any:
+    return mcts.MCTSBot(
+        game, _EXPLORATION, simulations, Playouts(playout, random), random_state=random
+    )
 
 
 _SEARCHES = {"ismcts": _ismcts_bot, "mcts": _mcts_bot}
@@ -163,7 +172,7 @@ def parse(text: str) -> SpielAgent:
     playout, simulations = match[3] or "greedy", int(match[2])
     if playout not in policies:
         raise AgentError(f"playout={playout!r} is no scripted agent; expected {list(policies)}")
-    make = _SEARCHES[match[1]](simulations, policies[playout])
+    make = partial(_SEARCHES[match[1]], simulations, policies[playout])
     return SpielAgent(f"spiel:{text}", make, Budget(simulations, in_milliseconds=False))
 
 

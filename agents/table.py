@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents.protocol import Agent, as_actions, illegal_action
+from pocket_uno_env.agents.protocol import Agent
 from pocket_uno_env.batch import deal_row, first_illegal, step_rows
 from pocket_uno_env.deal import new_game
 from pocket_uno_env.payoff import match_winner
@@ -148,11 +148,7 @@ class Table:
         agent = None if self.to_act is None else self.agents[self.to_act]
         if agent is None:
             raise TableError("it is not an agent's turn")
-        index = np.zeros(1, np.int64)
-        actions = as_actions(agent, agent.act_rows(self.rules, self.rows, index), 1)
-        if first_illegal(self.rules.table, self.rows, index, actions) >= 0:
-            raise illegal_action(agent, self.rules, self.rows, 0, int(actions[0]))
-        return int(actions[0])
+        return int(agent.act_rows(self.rules, self.rows, np.zeros(1, np.int64))[0])
 
     def take(self, action: int) -> str:
         """Take a legal action id for the seat to act; the name of the action."""

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .agents.protocol import Agent, as_actions, illegal_action
-from .batch import first_illegal
+from .agents.protocol import Agent
 from .designs import line_ups
 from .matchplay import Book, Replay, advance, deal_games, step_games, transcripts
 from .record import game_record
@@ -228,6 +227,8 @@ def play(
         lineups = line_ups(range(len(agents)), num_players)
     tables = [check_line_up(table, num_players, len(agents)) for table in lineups]
     for agent in agents:
+        if not isinstance(agent, Agent):
+            raise ArenaError(f"agents hold {agent!r}; expected agents, as `load` makes them")
         agent.check(setting.rules, num_players)
     played = []
     for table in tables:
@@ -389,9 +390,5 @@ class Chunk:
         number = self.seated[running, seat]
         for asked in np.unique(number):
             index = running[number == asked]
-            agent = self.agents[asked]
-            actions = as_actions(agent, agent.act_rows(rules, rows, index.copy()), len(index))
-            wrong = first_illegal(rules.table, rows, index, actions)
-            if wrong >= 0:
-                raise illegal_action(agent, rules, rows, index[wrong], actions[wrong])
+            actions = self.agents[asked].act_rows(rules, rows, index)
             step_games(rules.table, rows, index, actions, *book, self.actions)

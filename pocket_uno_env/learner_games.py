@@ -15,8 +15,7 @@ from gymnasium import spaces
 
 from .actions import catalogue
 from .agents import Agent, load
-from .agents.protocol import illegal_action
-from .batch import first_illegal, mask_rows
+from .batch import mask_rows
 from .canonical import color_tables, plain_actions, view_actions
 from .learner import (
     continue_learners,
@@ -286,8 +285,6 @@ class LearnerGames:
                 asking = True
                 index = self._waiting[:count].copy()
                 actions = agent.act_rows(self.rules, self.rows, index)
-                if (j := first_illegal(self._table, self.rows, index, actions)) >= 0:
-                    raise illegal_action(agent, self.rules, self.rows, index[j], actions[j])
                 continue_learners(
                     self._table, self.rows, self.books, index, actions, *self._settings()
                 )

@@ -4,7 +4,7 @@ The unit of work is one *task*: a fixed number of consecutive deals of one line-
 happens in a task depends on another, and no batch that an agent is asked about crosses its
 border. So the tasks may be played here, by several processes or on a cluster (`workers`,
 `ray_workers`), stopped and taken up again (`journal`); the table is made from all of them in
-order. An agent that goes by the clock repeats nothing, of course; `Plan.repeatable` says so.
+order. An agent that goes by the clock repeats nothing, of course; `Agent.repeatable` says so.
 """
 
 from __future__ import annotations
@@ -431,22 +431,23 @@ def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
         if isinstance(value, Agent):
             if value.policy is not None:
                 digest.update(Path(kernel.CACHE_DIR).name.encode())
-            _hash_into(digest, vars(value), seen)
+            # What the agent was last checked for is no part of it.
+            kept = {name: of for name, of in vars(value).items() if name != "_checked"}
+            _hash_into(digest, kept, seen)
     elif isinstance(value, str | int | float | bool | None):
         digest.update(repr(value).encode())
 
 
 def thinks(agent: Agent) -> bool:
     """Whether an agent has a budget for each decision, and so is slow."""
-    return getattr(agent, "budget", None) is not None
+    return agent.budget is not None
 
 
 def repeatable(agent: Agent) -> bool:
     """Whether an agent does the same in the same games; not if it goes by the clock."""
-    by_clock = getattr(getattr(agent, "budget", None), "in_milliseconds", False)
-    return not by_clock and bool(getattr(agent, "repeatable", True))
+    return agent.repeatable
 
 
 def knows_the_pile(agent: Agent) -> bool:
     """Whether an agent cheats, so that draws are no surprise to it."""
-    return bool(getattr(agent, "clairvoyant", False))
+    return agent.clairvoyant

@@ -68,7 +68,7 @@ def test_it_is_an_opponent_by_its_name():
     env.reset()
     for _ in range(20):
         env.step(env.ask(load("pocket-2p")))
-    with pytest.raises(AgentError, match="trained for 2 players, not 3"):
+    with pytest.raises(AgentError, match="num_players=3, not 2"):
         LearnerVecEnv(4, "pocket", 3, ["pocket-2p"])
 
 

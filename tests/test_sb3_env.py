@@ -164,11 +164,33 @@ def test_it_makes_no_difference_whether_an_opponent_is_compiled_or_asked(name, n
     assert asked.calls > 0
 
 
-def test_an_opponent_that_plays_illegally_is_named():
-    wrong = Asked("greedy")
-    wrong.act_rows = lambda rules, rows, index: np.full(len(index), 122)
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda count: np.full(count, 122), r"greedy.*legal: "),
+        (lambda count: np.full(count, 10**6), "chose action 1000000 .which does not exist"),
+        (lambda count: np.full(count, -(2**62)), "which does not exist"),
+        (lambda count: np.zeros(0, np.int64), r"answered with int64 of shape \(0,\)"),
+        (lambda count: np.zeros((count, 2), np.int64), r"of shape \(\d, 2\)"),
+        (lambda count: np.zeros(count), "answered with float64"),
+        (lambda count: np.full(count, 2**64 - 1, np.uint64), "which does not exist"),
+        (lambda count: ["draw"] * count, "answered with <U4"),
+        (lambda count: [[1], [2, 3]], "cannot be read"),
+        (lambda count: None, "answered with object"),
+    ],
+)
+@pytest.mark.parametrize("alone", [False, True])
+def test_an_opponent_that_plays_illegally_is_named(answer, message, alone):
+    class Wrong(Asked):
+        def act_rows(self, rules, rows, index):
+            return answer(len(index))
+
+    wrong = Wrong("greedy")
+    if alone:
+        wrong = Asked("greedy")
+        wrong.act_rows = lambda rules, rows, index: answer(len(index))
     env = LearnerVecEnv(4, opponents=[wrong], seed=0)
-    with pytest.raises(AgentError, match=r"greedy.*legal: "):
+    with pytest.raises(AgentError, match=message):
         for _ in range(5):
             env.reset()
 

@@ -153,7 +153,7 @@ def test_the_arena_takes_it(file: Path) -> None:
 
 def test_other_games_are_refused(file: Path) -> None:
     agent = load(f"onnx:{file}")
-    with pytest.raises(AgentError, match="trained for 2 players, not 3"):
+    with pytest.raises(AgentError, match="num_players=3, not 2"):
         agent.check(Rules.preset("pocket"), 3)
     with pytest.raises(AgentError, match="have others"):
         play("classic", 2, [agent, load("greedy")], 10, 1)
