@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.observation import observation_size
+from pocket_uno_env.rows import mask_rows, observe_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.state import End, Phase
 
@@ -81,7 +81,7 @@ class Agent(ABC):
         ----------
         rows : structured array, dtype `state.ROW`, shape ``(n,)``
             Games of one number of players, those at `index` still running. A row holds what no
-            seat may know: read it through `batch.observe_rows`, `batch.mask_rows` or
+            seat may know: read it through `rows.observe_rows`, `rows.mask_rows` or
             `information` alone, and leave it as it is, save ``policy_rng``.
         index : int64 array, shape ``(m,)``, m > 0
 
@@ -108,9 +108,11 @@ class Agent(ABC):
         Raises
         ------
         AgentError
-            When the game is over and there is nothing to decide.
+            When there is nothing to decide, before the first reset or after the end.
         """
         game = env.unwrapped
+        if not game.rows["num_players"][0]:
+            raise AgentError("there is no game yet, there is nothing to decide; call reset() first")
         if game.rows["end"][0] != End.RUNNING:
             raise AgentError("the game is over, there is nothing to decide; step with None")
         return int(self.act_rows(game.rules, game.rows, np.zeros(1, np.int64))[0])
@@ -146,8 +148,8 @@ class ObservationAgent(Agent):
         seats = int(rows["num_players"][index[0]])
         observations = np.zeros((len(index), observation_size(rules, seats)), np.float32)
         masks = np.zeros((len(index), len(catalogue(rules))), np.int8)
-        observe_rows(rules.table, rows, index, observations)
-        mask_rows(rules.table, rows, index, masks)
+        observe_rows(rules, rows, index, observations)
+        mask_rows(rules, rows, index, masks)
         legal = masks.astype(bool)  # a copy that `choose` cannot change
         actions = as_actions(self, self._choose(observations, masks), len(index))
         known = (actions >= 0) & (actions < legal.shape[1])
@@ -175,7 +177,7 @@ def illegal_action(
     """The error that says what `agent` did in ``rows[place]`` and what it could have done."""
     names = catalogue(rules)
     mask = np.zeros((1, len(names)), np.int8)
-    mask_rows(rules.table, rows, np.array([place]), mask)
+    mask_rows(rules, rows, np.array([place]), mask)
     known = 0 <= action < len(names)
     return AgentError(
         f"agent {agent.name!r} chose action {action} "

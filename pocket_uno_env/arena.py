@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from .agents.protocol import Agent, as_actions, illegal_action
-from .batch import first_illegal
 from .designs import line_ups
 from .matchplay import Book, Replay, advance, deal_games, step_games, transcripts
 from .record import game_record
+from .row_kernels import first_illegal
 from .rules import Rules
 from .state import End
 
@@ -363,7 +363,7 @@ class Chunk:
     def _play(self, on_finished: Callable[[int], None]) -> None:
         numbers = [_PYTHON if agent.policy is None else agent.policy for agent in self.agents]
         policies = np.array(numbers, np.int64)[self.seated]
-        table, rows, book = self.setting.rules.table, self.rows, self.book
+        table, rows, book = self.setting.rules._table, self.rows, self.book
         running = np.arange(len(rows))
         while len(running):
             if self.actions is not None and book.decisions.max() == self.actions.shape[1]:
@@ -391,7 +391,7 @@ class Chunk:
             index = running[number == asked]
             agent = self.agents[asked]
             actions = as_actions(agent, agent.act_rows(rules, rows, index.copy()), len(index))
-            wrong = first_illegal(rules.table, rows, index, actions)
+            wrong = first_illegal(rules._table, rows, index, actions)
             if wrong >= 0:
                 raise illegal_action(agent, rules, rows, index[wrong], actions[wrong])
-            step_games(rules.table, rows, index, actions, *book, self.actions)
+            step_games(rules._table, rows, index, actions, *book, self.actions)
