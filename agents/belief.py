@@ -224,7 +224,7 @@ class Games:
     def fill(self, positions: Positions) -> None:
         """Overwrite `positions` with the next ones."""
         play_positions(
-            self.rules.table,
+            self.rules._table,
             self._rows,
             self._seated,
             self._players,

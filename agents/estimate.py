@@ -60,9 +60,9 @@ def estimate(rules: Rules, rows: np.ndarray, guesses: int = 1000, seed: int = 0)
         The same seed gives the same estimate.
     """
     method, bench = _method(rules), new_bench(rules)
-    wins = np.zeros(int(rules.table["n_actions"][0]))
+    wins = np.zeros(int(rules._table["n_actions"][0]))
     held = np.zeros((int(rows["num_players"][0]), len(rules.kinds)))
-    estimate_row(rules.table, rows, guesses, np.uint64(seed), method, bench, wins, held)
+    estimate_row(rules._table, rows, guesses, np.uint64(seed), method, bench, wins, held)
     legal = bench.mask.astype(bool)
     shares = np.where(legal, wins / guesses, np.nan)
     spread = np.sqrt(np.nanmax(shares * (1.0 - shares)) / guesses)

@@ -13,13 +13,13 @@ import numpy as np
 from pocket_uno_env import runs
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent, AgentError, Opinion
-from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.canonical import color_tables, plain_actions, to_view, view_actions
 from pocket_uno_env.critic import Critic, hidden_size, new_critic
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.layers import flat, run_layers
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
+from pocket_uno_env.rows import mask_rows, observe_rows
 from pocket_uno_env.rules import Rules, RulesError
 
 _11 = np.uint64(11)
@@ -218,7 +218,7 @@ class PolicyAgent(Agent):
         """The policy's probabilities, and the critic's value where there is one."""
         index = np.array([place])
         masks = np.empty((1, int(self._sizes[-1])), np.int8)
-        mask_rows(rules.table, rows, index, masks)
+        mask_rows(rules, rows, index, masks)
         chances = self.log_chances(rules, rows, index)[0].astype(np.float64)
         shares = np.where(masks[0] == 1, np.exp(chances), 0.0)
         value = self._value(rules, rows, index)
@@ -257,8 +257,8 @@ def look(
     observations = np.empty((len(index), size), np.float32)
     masks = np.empty((len(index), len(catalogue(rules))), np.int8)
     orders = np.empty((len(index), rules.colors), np.int64)
-    observe_rows(rules.table, rows, index, observations)
-    mask_rows(rules.table, rows, index, masks)
+    observe_rows(rules, rows, index, observations)
+    mask_rows(rules, rows, index, masks)
     if view == "canonical":
         to_view(color_tables(rules, num_players), observations, masks, orders)
     return observations, masks, orders

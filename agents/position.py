@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.batch import step_rows
 from pocket_uno_env.cards import COLOR_NAMES, COLORS, DIGITS, WILDS
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.piles import draw_card, lay, leave_hand, reshuffle
+from pocket_uno_env.rows import step_rows
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.sight import legal_names
 from pocket_uno_env.state import Phase, new_rows
@@ -243,7 +243,7 @@ def _take(rules: Rules, rows: Any, name: str) -> None:
             f"{name!r} was not possible before; legal was {', '.join(legal) or 'nothing'}"
         )
     actions = np.array([catalogue(rules).id(name)])
-    step_rows(rules.table, rows, np.zeros(1, np.int64), actions, 10**6)
+    step_rows(rules, rows, np.zeros(1, np.int64), actions, 10**6)
 
 
 def _hidden(position: Position, setup: _Setup) -> list[str]:
@@ -288,7 +288,7 @@ def _placed(
     rows = new_rows(1)
     new_game(rows[0], len(hands), np.uint64(seed))
     arrange_position(
-        dataclasses.replace(rules, hand_size=1).table,
+        dataclasses.replace(rules, hand_size=1)._table,
         rows,
         _kinds(rules, [*first, opening, *middle, discards[0]]),
         _kinds(rules, later),

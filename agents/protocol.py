@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.batch import first_illegal, mask_rows, observe_rows
 from pocket_uno_env.kernel import kernel, unowned
 from pocket_uno_env.observation import observation_size
+from pocket_uno_env.row_kernels import first_illegal
+from pocket_uno_env.rows import mask_rows, observe_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.state import ROW, End, Phase
 
@@ -93,7 +94,7 @@ def _act_door(act_rows: Callable[..., Any]) -> Callable[..., np.ndarray]:
         if self._proven:
             return answer  # type: ignore[no-any-return]
         actions = as_actions(self, answer, len(index))
-        wrong = first_illegal(rules.table, rows, index, actions)
+        wrong = first_illegal(rules._table, rows, index, actions)
         if wrong >= 0:
             raise illegal_action(self, rules, rows, index[wrong], actions[wrong])
         return actions
@@ -109,7 +110,7 @@ def _opinion_door(opinion: Callable[..., Any]) -> Callable[..., Opinion]:
         if not isinstance(found, Opinion):
             raise AgentError(f"agent {self.name!r} gave {found!r}; expected an Opinion")
         actions = as_actions(self, [found.action], 1)
-        if first_illegal(rules.table, rows, index, actions) >= 0:
+        if first_illegal(rules._table, rows, index, actions) >= 0:
             raise illegal_action(self, rules, rows, index[0], actions[0])
         n_actions, seats = len(catalogue(rules)), int(rows["num_players"][index[0]])
         for name, shape in (
@@ -249,7 +250,7 @@ class Agent(ABC):
         ----------
         rows : structured array, dtype `state.ROW`, shape ``(n,)``
             Games of one number of players, those at `index` still running. A row holds what no
-            seat may know: read it through `batch.observe_rows`, `batch.mask_rows` or
+            seat may know: read it through `rows.observe_rows`, `rows.mask_rows` or
             `information` alone, and leave it as it is, save ``policy_rng``.
         index : int64 array, shape ``(m,)``
             Its own to change; m > 0 for whoever implements this.
@@ -327,8 +328,8 @@ class ObservationAgent(Agent):
         seats = int(rows["num_players"][index[0]])
         observations = np.zeros((len(index), observation_size(rules, seats)), np.float32)
         masks = np.zeros((len(index), len(catalogue(rules))), np.int8)
-        observe_rows(rules.table, rows, index, observations)
-        mask_rows(rules.table, rows, index, masks)
+        observe_rows(rules, rows, index, observations)
+        mask_rows(rules, rows, index, masks)
         return self._choose(observations, masks)  # type: ignore[no-any-return]  # the door checks
 
 
@@ -355,7 +356,7 @@ def illegal_action(
     """The error that says what `agent` did in ``rows[place]`` and what it could have done."""
     names = catalogue(rules)
     mask = np.zeros((1, len(names)), np.int8)
-    mask_rows(rules.table, rows, np.array([place]), mask)
+    mask_rows(rules, rows, np.array([place]), mask)
     known = 0 <= action < len(names)
     return AgentError(
         f"agent {agent.name!r} chose action {action} "

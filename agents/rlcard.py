@@ -23,12 +23,12 @@ from pocket_uno_env.agents.position import AdviceError, position_rows, read_posi
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.agents.registry import load
 from pocket_uno_env.baselines import otherwise, sociable_action
-from pocket_uno_env.batch import mask_rows
 from pocket_uno_env.bits import EMPTY
 from pocket_uno_env.cards import COLORS
 from pocket_uno_env.information import discarded_count, own_count
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.rng import mix, next_state
+from pocket_uno_env.rows import mask_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.state import Phase
 
@@ -107,8 +107,8 @@ class RlcardAgent(Agent):
         actions = np.zeros(len(index), np.int64)
         masks = np.zeros((len(index), len(catalogue(rules))), np.int8)
         cards = np.zeros((2, len(index), len(rules.kinds)), np.int64)
-        mask_rows(rules.table, rows, index, masks)
-        _look(rules.table, rows, index, cards[0], cards[1], actions)
+        mask_rows(rules, rows, index, masks)
+        _look(rules._table, rows, index, cards[0], cards[1], actions)
         ids = catalogue(rules).ids
         for j, place in enumerate(index):
             if rows["phase"][place] not in _CARD_PHASES:

@@ -78,5 +78,5 @@ class RlcardRuleAgent(Agent):
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
         actions = np.zeros(len(index), np.int64)
-        _act(rules.table, rows, index, actions)
+        _act(rules._table, rows, index, actions)
         return actions

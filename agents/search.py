@@ -187,7 +187,7 @@ class SearchAgent(Agent):
                 start = time.thread_time(), int(place), int(references[j]), priors[j]
                 actions[j] = self._by_clock(rules, rows, *start, method, bench, tree)
             return actions
-        arguments = (rules.table, rows, index, references, priors, amount, method, bench)
+        arguments = (rules._table, rows, index, references, priors, amount, method, bench)
         if tree is None:
             flat_rows(*arguments, actions)
         else:
@@ -207,21 +207,21 @@ class SearchAgent(Agent):
         tree: Tree | None,
     ) -> int:
         """Search one game until the thread has worked as long as the budget says."""
-        count, seed = begin_row(rules.table, rows, place, reference, prior, method, bench)
+        count, seed = begin_row(rules._table, rows, place, reference, prior, method, bench)
         seconds, how, tried = self.budget.amount / 1000, (np.uint64(seed), method, bench), 0
         if count == 1:
             return reference
         if tree is not None:
             plant_row(rows, place, tree)
             while tried + _STEP < _ROOM and (tried == 0 or time.thread_time() < start + seconds):
-                grow_row(rules.table, rows, place, tried, _STEP, *how, tree)
+                grow_row(rules._table, rows, place, tried, _STEP, *how, tree)
                 tried += _STEP
-            return int(best_row(rules.table, reference, method.lead, tree))
+            return int(best_row(rules._table, reference, method.lead, tree))
         keep, look, rounds = count, 0, rounds_for(count)
         for done in range(rounds):
             end = start + seconds * (done + 1) / rounds
             while count > 1 and (tried == 0 or time.thread_time() < end):
-                compare_row(rules.table, rows, place, count, tried, _STEP, *how)
+                compare_row(rules._table, rows, place, count, tried, _STEP, *how)
                 tried += _STEP
                 if tried >= look:
                     count = drop(count, count, tried, bench)

@@ -14,10 +14,11 @@ import numpy as np
 
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent
-from pocket_uno_env.batch import deal_row, first_illegal, step_rows
 from pocket_uno_env.deal import new_game
 from pocket_uno_env.payoff import match_winner
 from pocket_uno_env.record import Transcript, game_record
+from pocket_uno_env.row_kernels import deal_row, first_illegal
+from pocket_uno_env.rows import step_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.sight import legal_names, sight
 from pocket_uno_env.state import NO_SEAT, End, new_rows
@@ -104,7 +105,7 @@ class Table:
         """Who has won the match; None while it goes on, and for a single round."""
         if self.running or not self.match:
             return None
-        seat = int(match_winner(self.rules.table[0], self.rows[0]))
+        seat = int(match_winner(self.rules._table[0], self.rows[0]))
         return None if seat == NO_SEAT else seat
 
     @property
@@ -126,7 +127,7 @@ class Table:
         actions = np.array([chosen])
         if not self.running:
             raise TableError("the round is over, there is nothing to decide")
-        if first_illegal(self.rules.table, self.rows, np.zeros(1, np.int64), actions) >= 0:
+        if first_illegal(self.rules._table, self.rows, np.zeros(1, np.int64), actions) >= 0:
             legal = ", ".join(legal_names(self.rules, self.rows))
             raise TableError(f"{action!r} is not legal now; legal: {legal}")
         self._step(actions)
@@ -183,12 +184,12 @@ class Table:
 
     def _deal(self) -> None:
         self._rounds.append(Transcript(self.rows.copy()))
-        deal_row(self.rules.table, self.rows, NO_SEAT, None)
+        deal_row(self.rules._table, self.rows, NO_SEAT, None)
         self._note()
 
     def _step(self, actions: np.ndarray) -> None:
         index = np.zeros(1, np.int64)
-        step_rows(self.rules.table, self.rows, index, actions, MAX_DECISIONS)
+        step_rows(self.rules, self.rows, index, actions, MAX_DECISIONS)
         transcript = self._rounds[-1]
         transcript.actions.append(int(actions[0]))
         transcript.truncated = bool(self.rows["end"][0] == End.TRUNCATED)

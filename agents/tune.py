@@ -156,7 +156,7 @@ class Matches:
         self._row = new_rows(1)
         new_game(self._row[0], self.num_players, self.seed)
         #: The entry of `WEIGHTS` that is played by here.
-        self.entry = list(WEIGHTS)[weights_for(self.rules.table[0], self._row[0])]
+        self.entry = list(WEIGHTS)[weights_for(self.rules._table[0], self._row[0])]
 
     def shares(
         self, weights: np.ndarray, rival: Policy | np.ndarray, first_deal: int, deals: int
@@ -165,7 +165,7 @@ class Matches:
         wins = np.zeros(deals)
         scripted = isinstance(rival, Policy)
         play_deals(
-            self.rules.table,
+            self.rules._table,
             self._row,
             self.num_players,
             weights,

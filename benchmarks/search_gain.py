@@ -31,11 +31,12 @@ from posterior import LONGEST, advantages, play_on
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.search import SearchAgent
-from pocket_uno_env.batch import act_rows, mask_rows
+from pocket_uno_env.batch import act_rows
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.progress import Display
 from pocket_uno_env.rng import mix, row_seed
+from pocket_uno_env.rows import mask_rows
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.search import begin_row, compare_row
@@ -85,7 +86,7 @@ def judge(options: Options, rules: Rules, rows: np.ndarray, seen: Any, asked: An
         seed = np.uint64(mix(np.uint64(int(rows["decisions"][place]) * 1_000_003 + int(place))))
         shares = (past[place].copy(), actions[place], counts[place])
         limits = (options.hands, options.thin, seed, gains[j])
-        if advantages(rules.table, rows, place, move, *shares, *limits) < 0:
+        if advantages(rules._table, rows, place, move, *shares, *limits) < 0:
             raise RuntimeError("the true hand does not explain what its seat did")
     return gains
 
@@ -98,8 +99,8 @@ def by_guesses(options: Options, rules: Rules, rows: np.ndarray, index: Any, str
     prior = np.zeros(len(catalogue(rules)), np.float32)
     best, rows, more = strong.copy(), rows.copy(), options.hands // 2
     for j, (place, move) in enumerate(zip(index, strong, strict=True)):
-        count, seed = begin_row(rules.table, rows, place, move, prior, method, bench)
-        how = (rules.table, rows, place, count, 0, more, np.uint64(seed), method, bench)
+        count, seed = begin_row(rules._table, rows, place, move, prior, method, bench)
+        how = (rules._table, rows, place, count, 0, more, np.uint64(seed), method, bench)
         compare_row(*how)
         if count > 1 and bench.sums[1:count].max() > 0:
             best[j] = bench.moves[1 + bench.sums[1:count].argmax()]
@@ -110,7 +111,7 @@ def measure(options: Options) -> dict[str, Any]:
     """Everything that was found, as plain data."""
     rules = Rules.preset(options.rules)
     rows = new_rows(options.rounds)
-    deal_rounds(rules.table, rows, np.uint64(options.seed))
+    deal_rounds(rules._table, rows, np.uint64(options.seed))
     agents = {spec: load(spec) for spec in options.agents}
     for agent in agents.values():
         agent.check(rules, 2)
@@ -129,16 +130,16 @@ def measure(options: Options) -> dict[str, Any]:
     with Display() as display:
         display.begin("rounds", len(rows))
         while True:
-            play_on(rules.table, rows, moves, *seen)
+            play_on(rules._table, rows, moves, *seen)
             index = np.flatnonzero((rows["end"] == End.RUNNING) & (seen[2] < LONGEST - 2))
             display.report(len(rows) - len(index), {})
             if len(index) == 0:
                 break
             moves[:] = -1
             found = np.zeros(len(index), np.int64)
-            act_rows(rules.table, rows, index, int(Policy.STRONG), found)
+            act_rows(rules, rows, index, int(Policy.STRONG), found)
             moves[index] = found
-            mask_rows(rules.table, rows, index, masks)
+            mask_rows(rules, rows, index, masks)
             index = index[masks[: len(index)].sum(axis=1) > 1]
             strong, here = moves[index], np.arange(len(index))
             decisions += len(index)

@@ -23,11 +23,11 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.search import SearchAgent
 from pocket_uno_env.arena import play
-from pocket_uno_env.batch import mask_rows
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.engine import apply
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.rng import row_seed
+from pocket_uno_env.rows import mask_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.scripted import Policy, act
 from pocket_uno_env.search import begin, imagine, play_out
@@ -95,7 +95,7 @@ def parts(agent: SearchAgent, rules: Rules, rows: Any, repeats: int) -> dict[str
 
     def clock(*how: Any) -> tuple[float, int]:
         began = time.process_time()
-        decisions = work(rules.table, rows, prior, method, bench, *how)
+        decisions = work(rules._table, rows, prior, method, bench, *how)
         return 1e6 * (time.process_time() - began) / (len(rows) * repeats), decisions
 
     clock(1, 1, True)  # compile
@@ -124,10 +124,10 @@ def measure(options: Options) -> dict[str, Any]:
     """Everything that was found, as plain data."""
     rules = Rules.preset("pocket")
     rows = new_rows(60 * options.rounds)
-    rows = rows[: collect(rules.table, new_rows(1), rows, options.rounds, np.uint64(options.seed))]
+    rows = rows[: collect(rules._table, new_rows(1), rows, options.rounds, np.uint64(options.seed))]
     every = np.arange(len(rows))
     masks = np.zeros((len(rows), len(catalogue(rules))), np.int8)
-    mask_rows(rules.table, rows, every, masks)
+    mask_rows(rules, rows, every, masks)
     searched = (
         (masks.sum(axis=1) > 1) & (rows["phase"] != Phase.UNO) & (rows["phase"] != Phase.CATCH)
     )

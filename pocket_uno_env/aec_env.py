@@ -36,12 +36,12 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from .actions import catalogue
-from .batch import deal_row, look_row, observe_row, play_row, state_row
 from .deal import new_game
 from .observation import observation_size, state_size
 from .payoff import REWARDS, Reward, match_winner, round_payoffs, win_payoffs
 from .record import Transcript, game_record
 from .render import MODES, Display, png
+from .row_kernels import deal_row, look_row, observe_row, play_row, state_row
 from .rules import Rules, check_count
 from .set_up import read_options
 from .sight import sight
@@ -147,7 +147,7 @@ class raw_env(AECEnv):
         )
 
         self.rows = new_rows(1)
-        self._table = self.rules.table
+        self._table = self.rules._table
         self._observation = np.zeros(size, np.float32)
         self._mask = np.zeros(n_actions, np.int8)
         self._no_mask = np.zeros(n_actions, np.int8)
@@ -193,7 +193,8 @@ class raw_env(AECEnv):
             self._np_random, _ = seeding.np_random()
         self._seed = None if seed is None else int(seed)
         start = np.uint64(self._np_random.integers(2**64, dtype=np.uint64))
-        new_game(self.rows[0], self.num_players, start)
+        rows = self.rows.copy()
+        new_game(rows[0], self.num_players, start)
         self._rounds = []
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -204,7 +205,7 @@ class raw_env(AECEnv):
         self._paid = False
         self._turn = None
         self._skip_agent_selection = None
-        self._deal(dealer, deck)
+        self._deal(rows, dealer, deck)
         if self.render_mode == "human":
             self.render()
 
@@ -328,9 +329,12 @@ class raw_env(AECEnv):
 
     # The episode.
 
-    def _deal(self, dealer: int = NO_SEAT, deck: np.ndarray | None = None) -> None:
-        self._rounds.append(Transcript(self.rows.copy(), dealer, deck))
-        deal_row(self._table, self.rows, dealer, deck)
+    def _deal(
+        self, rows: np.ndarray, dealer: int = NO_SEAT, deck: np.ndarray | None = None
+    ) -> None:
+        self._rounds.append(Transcript(rows.copy(), dealer, deck))
+        deal_row(self._table, rows, dealer, deck)
+        self.rows[:] = rows
         look_row(self._table, self.rows, self._observation, self._mask)
         self._pass_turn(int(self.rows["to_act"][0]))
 
@@ -369,7 +373,7 @@ class raw_env(AECEnv):
             self._paid = True
             self._accumulate_rewards()
         if not (terminated or truncated):
-            self._deal()
+            self._deal(self.rows.copy())
             return
         for agent in self.agents:
             self.terminations[agent] = terminated

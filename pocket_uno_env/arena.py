@@ -364,7 +364,7 @@ class Chunk:
     def _play(self, on_finished: Callable[[int], None]) -> None:
         numbers = [_PYTHON if agent.policy is None else agent.policy for agent in self.agents]
         policies = np.array(numbers, np.int64)[self.seated]
-        table, rows, book = self.setting.rules.table, self.rows, self.book
+        table, rows, book = self.setting.rules._table, self.rows, self.book
         running = np.arange(len(rows))
         while len(running):
             if self.actions is not None and book.decisions.max() == self.actions.shape[1]:
@@ -391,4 +391,4 @@ class Chunk:
         for asked in np.unique(number):
             index = running[number == asked]
             actions = self.agents[asked].act_rows(rules, rows, index)
-            step_games(rules.table, rows, index, actions, *book, self.actions)
+            step_games(rules._table, rows, index, actions, *book, self.actions)

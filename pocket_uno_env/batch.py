@@ -1,28 +1,28 @@
-"""Many games at once: loops over rows, into buffers that the caller owns.
-
-`Batch` is the engine for many games with every seat the caller's. The kernels below it take the
-rules as ``Rules.table`` and the games as an array of rows (`state.ROW`). Each row carries its own
-generators, so results depend neither on the number of games nor on their order.
-"""
+"""`Batch`: many games at once, every seat the caller's, into buffers that the caller owns."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import operator
+import os
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 
+from . import row_kernels
 from .actions import catalogue
-from .deal import deal_round, new_game
-from .engine import apply, is_legal, truncate, write_mask
+from .buffers import as_integers, check_apart, check_buffer
+from .engine import apply, truncate, write_mask
+from .guard import Guard
 from .kernel import kernel, unowned
-from .observation import observation_size, write_observation, write_state
+from .observation import observation_size, write_observation
 from .payoff import REWARDS, round_payoffs
-from .rng import mix, next_state, row_seed
-from .rules import Rules, check_count
+from .row_kernels import next_game
+from .rows import check_seed, check_written, illegal_action
+from .rules import Rules, check_count, rules_of
 from .scripted import Policy, act
-from .snapshot import phase_name
-from .state import NO_SEAT, End, new_rows
+from .state import End, new_rows
+from .validity import check_rows
 
 GIVEN = -1
 """In place of a policy: the caller gives the actions."""
@@ -49,18 +49,22 @@ class Batch:
     Attributes
     ----------
     rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
-        The games.
+        The games. Whoever writes them vouches for them (`validity.check_rows`).
     n_actions, observation_size : int
         The lengths of a mask and of an observation.
 
     Notes
     -----
     Game i follows from the seed and i alone, whatever the number of games. Buffers are the
-    caller's: C-contiguous, preallocated, and every call overwrites them whole.
+    caller's: C-contiguous, preallocated, none sharing memory with another, and every call
+    overwrites them whole.
 
     - masks: int8, ``(num_games, n_actions)``
     - observations: float32, or uint8 (times `observation.COMPACT_SCALE`),
       ``(num_games, observation_size)``, each from the seat to act
+
+    A batch survives pickle, deepcopy and fork, and goes on as the original does. A second thread
+    that calls while one is in a call gets RuntimeError.
     """
 
     def __init__(
@@ -81,18 +85,32 @@ class Batch:
         self.max_cycles = check_count("max_cycles", max_cycles)
         self.n_actions = len(catalogue(self.rules))
         self.observation_size = observation_size(self.rules, self.num_players)
-        self.rows = new_rows(num_games)
+        self._rows = new_rows(num_games)
         self._reward = int(REWARDS[reward])
         self._all = np.arange(num_games)
+        self._actions = np.zeros(num_games, np.int64)
         share = -(-num_games // min(check_count("threads", threads), num_games))
         self._parts = [slice(i, i + share) for i in range(0, num_games, share)]
-        self._pool = ThreadPoolExecutor(len(self._parts)) if len(self._parts) > 1 else None
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._apart: tuple[Any, ...] = ()
+        self._guard = Guard("Batch")
         self._started = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None, "_apart": ()}
+
+    @property
+    def rows(self) -> Any:
+        """The games."""
+        return self._rows
 
     @property
     def to_act(self) -> np.ndarray:
-        """The seat to act in each game: uint8, shape ``(num_games,)``, a view of the rows."""
-        return self.rows["to_act"]  # type: ignore[no-any-return]
+        """The seat to act in each game: uint8, shape ``(num_games,)``.
+
+        A view of the rows: the next call changes it. Copy what has to last.
+        """
+        return self._rows["to_act"]  # type: ignore[no-any-return]
 
     def reset(
         self,
@@ -101,16 +119,13 @@ class Batch:
         observations: np.ndarray | None = None,
     ) -> None:
         """Deal a new round in every game; `seed` from 0 to ``2**64 - 1``."""
-        self._check(masks, observations)
-        if (
-            isinstance(seed, bool)
-            or not isinstance(seed, int | np.integer)
-            or not 0 <= seed < 2**64
-        ):
-            raise ValueError(f"seed is {seed!r}; expected a whole number from 0 to {2**64 - 1}")
-        reset_rows(self.rules.table, self.rows, self.num_players, np.uint64(seed), np.uint64(0))
-        self._started = True
-        look_rows(self.rules.table, self.rows, masks, observations)
+        with self._guard:
+            self._check(None, masks, observations, None, None)
+            start = check_seed("seed", seed)
+            table = self.rules._table
+            row_kernels.reset_rows(table, self._rows, self.num_players, start, np.uint64(0))
+            self._started = True
+            row_kernels.look_rows(table, self._rows, masks, observations)
 
     def step(
         self,
@@ -121,6 +136,11 @@ class Batch:
         ends: np.ndarray | None = None,
     ) -> None:
         """Take one action in every game, for the seat to act there.
+
+        Where a round ends, `payoffs` and `ends` tell of it, while `masks` and `observations` are
+        already those of the next one. What the seats saw last is in no buffer: a round that was
+        truncated, and whose value a learner estimates from there, is valued by the observations
+        that were written before this step.
 
         Parameters
         ----------
@@ -136,14 +156,16 @@ class Batch:
             If an action is not legal, naming the game, the action, the phase and the legal ones;
             no game has changed.
         """
-        self._check_started()
-        self._check(masks, observations)
-        self._check_results(payoffs, ends)
-        self._check_actions(actions)
-        wrong = first_illegal(self.rules.table, self.rows, self._all, actions)
-        if wrong >= 0:
-            raise ValueError(self._illegal(int(wrong), int(actions[wrong])))
-        self._step(GIVEN, actions, masks, observations, payoffs, ends)
+        with self._guard:
+            self._check_started()
+            self._actions[:] = as_integers("actions", actions, self.num_games)
+            self._check(None, masks, observations, payoffs, ends)
+            table = self.rules._table
+            wrong = row_kernels.first_illegal(table, self._rows, self._all, self._actions)
+            if wrong >= 0:
+                action = int(self._actions[wrong])
+                raise ValueError(illegal_action(self.rules, self._rows, int(wrong), action))
+            self._step(GIVEN, self._actions, masks, observations, payoffs, ends)
 
     def act(self, policy: Policy, actions: np.ndarray) -> None:
         """Write what a scripted policy would do in every game.
@@ -152,10 +174,13 @@ class Batch:
         ----------
         actions : int64 array, shape ``(num_games,)``, written
         """
-        self._check_started()
-        self._check_actions(actions)
-        _check_policy(policy)
-        act_rows(self.rules.table, self.rows, self._all, int(policy), actions)
+        with self._guard:
+            self._check_started()
+            _check_policy(policy)
+            self._check_actions(actions)
+            self._check(actions, None, None, None, None)
+            table = self.rules._table
+            act_index(table, self._rows, self._all, int(policy), actions)
 
     def play(
         self,
@@ -173,23 +198,35 @@ class Batch:
         actions : int64 array, shape ``(num_games,)``, written
             What the policy did.
         """
-        self._check_started()
-        self._check_actions(actions)
-        _check_policy(policy)
-        self._check(masks, observations)
-        self._check_results(payoffs, ends)
-        self._step(int(policy), actions, masks, observations, payoffs, ends)
+        with self._guard:
+            self._check_started()
+            _check_policy(policy)
+            self._check_actions(actions)
+            self._check(actions, masks, observations, payoffs, ends)
+            self._step(int(policy), actions, masks, observations, payoffs, ends)
 
     def _step(self, policy: int, *buffers: np.ndarray | None) -> None:
-        if self._pool is None:
+        if len(self._parts) == 1:
             self._step_part(policy, buffers, slice(None))
-        else:
-            list(self._pool.map(lambda part: self._step_part(policy, buffers, part), self._parts))
+            return
+        pool = self._threads()
+        parts = [pool.submit(self._step_part, policy, buffers, part) for part in self._parts]
+        try:
+            for part in parts:
+                part.result()
+        finally:
+            wait(parts)  # also if this thread is interrupted: nobody steps on behind its back
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """The threads, which are made when first needed; a forked process has none of its own."""
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = os.getpid(), ThreadPoolExecutor(len(self._parts))
+        return self._pool[1]
 
     def _step_part(self, policy: int, buffers: tuple[np.ndarray | None, ...], part: slice) -> None:
         """Some of the games; a kernel holds no lock of the interpreter."""
         parts = [None if buffer is None else buffer[part] for buffer in buffers]
-        table, rows = self.rules.table, self.rows[part]
+        table, rows = self.rules._table, self._rows[part]
         step_games(table, rows, policy, self.max_cycles, self._reward, *parts)
 
     def _check_started(self) -> None:
@@ -199,54 +236,58 @@ class Batch:
     def _check_actions(self, actions: np.ndarray) -> None:
         if actions is None:
             raise ValueError("actions is None; expected an int64 array")
-        _check_buffer("actions", actions, (self.num_games,), np.int64)
+        check_buffer("actions", actions, (self.num_games,), np.int64)
 
-    def _check(self, masks: np.ndarray | None, observations: np.ndarray | None) -> None:
-        _check_buffer("masks", masks, (self.num_games, self.n_actions), np.int8)
-        shape = (self.num_games, self.observation_size)
-        _check_buffer("observations", observations, shape, np.float32, np.uint8)
+    def _check(
+        self,
+        actions: np.ndarray | None,
+        masks: np.ndarray | None,
+        observations: np.ndarray | None,
+        payoffs: np.ndarray | None,
+        ends: np.ndarray | None,
+    ) -> None:
+        n = self.num_games
+        check_buffer("masks", masks, (n, self.n_actions), np.int8)
+        check_buffer("observations", observations, (n, self.observation_size), np.float32, np.uint8)
+        check_buffer("payoffs", payoffs, (n, self.num_players), np.float32)
+        check_buffer("ends", ends, (n,), np.uint8)
+        # A loop hands over the same arrays again and again: where they lie is looked at once.
+        buffers = (actions, masks, observations, payoffs, ends)
+        if len(self._apart) != 5 or any(map(operator.is_not, self._apart, buffers)):
+            names = ("actions", "masks", "observations", "payoffs", "ends")
+            check_apart(dict(zip(names, buffers, strict=True)), {"rows": self._rows})
+            self._apart = buffers
 
-    def _check_results(self, payoffs: np.ndarray | None, ends: np.ndarray | None) -> None:
-        _check_buffer("payoffs", payoffs, (self.num_games, self.num_players), np.float32)
-        _check_buffer("ends", ends, (self.num_games,), np.uint8)
 
-    def _illegal(self, game: int, action: int) -> str:
-        names = catalogue(self.rules)
-        mask = np.zeros((1, len(names)), np.int8)
-        mask_rows(self.rules.table, self.rows, np.array([game]), mask)
-        known = f" ({names.names[action]!r})" if 0 <= action < len(names) else ""
-        return (
-            f"action {action}{known} is not legal in game {game}, phase "
-            f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
-        )
+def act_rows(
+    rules: Rules | np.ndarray,
+    rows: np.ndarray,
+    index: np.ndarray,
+    policy: Policy,
+    actions: np.ndarray,
+) -> None:
+    """Write the action of a scripted policy in ``rows[index[j]]`` into ``actions[j]``.
+
+    As the functions of `rows`; of the rows the policies' generator moves on.
+
+    Parameters
+    ----------
+    index : int64 array, shape ``(m,)``
+        Running games.
+    actions : int64 array, shape ``(m,)``, written
+    """
+    found, index = rules_of(rules), as_integers("index", index)
+    _check_policy(policy)
+    check_buffer("actions", actions, (len(index),), np.int64)
+    check_written(rows)
+    check_apart({"actions": actions, "rows": rows}, {"index": index})
+    check_rows(found, rows, index=index, running=True)
+    act_index(found._table, rows, index, int(policy), actions)
 
 
 def _check_policy(policy: Any) -> None:
     if policy not in list(Policy):
         raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
-
-
-def _check_buffer(name: str, buffer: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
-    if buffer is None:
-        return
-    if not isinstance(buffer, np.ndarray) or buffer.shape != shape or buffer.dtype not in dtypes:
-        found = f"{getattr(buffer, 'dtype', type(buffer))} of shape {getattr(buffer, 'shape', '?')}"
-        kinds = " or ".join(np.dtype(dtype).name for dtype in dtypes)
-        raise ValueError(f"{name} are {found}; expected {kinds} of shape {shape}")
-    if not buffer.flags.c_contiguous or not buffer.flags.writeable:
-        raise ValueError(f"{name} must be C-contiguous and writeable")
-
-
-@kernel
-def look_rows(rules, rows, masks, observations):
-    """Write masks and observations of the seat to act in every running row; either may be None."""
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for i in range(rows.shape[0]):
-        if masks is not None:
-            write_mask(rules[0], rows[i], unowned(masks)[i])
-        if observations is not None:
-            write_observation(rules[0], rows[i], rows[i].to_act, unowned(observations)[i])
 
 
 @kernel
@@ -255,8 +296,9 @@ def step_games(
 ):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.
 
-    With `GIVEN` for a policy it takes ``actions``, which must be legal (`first_illegal`), else it
-    writes there what the policy does. See `Batch.step` and `Batch.play`.
+    With `GIVEN` for a policy it takes ``actions``, which must be legal
+    (`row_kernels.first_illegal`), else it writes there what the policy does. See
+    `Batch.step` and `Batch.play`.
     """
     rules = unowned(rules)
     rows = unowned(rows)
@@ -282,127 +324,9 @@ def step_games(
 
 
 @kernel
-def next_game(rules, row):
-    """Deal a new game in a row, seeded by the last one; the scripted agents' stream goes on."""
-    policy_rng = row.policy_rng
-    row.rng = next_state(row.rng)
-    new_game(row, row.num_players, mix(row.rng))
-    row.policy_rng = policy_rng
-    deal_round(rules, row, NO_SEAT, None, None)
-
-
-@kernel
-def reset_rows(rules, rows, num_players, seed, first_index):
-    """Start a new game in every row and deal its first round.
-
-    Game ``i`` is seeded by ``(seed, first_index + i)``, both uint64.
-    """
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for i in range(rows.shape[0]):
-        new_game(rows[i], num_players, row_seed(seed, first_index + np.uint64(i)))
-        deal_round(rules[0], rows[i], NO_SEAT, None, None)
-
-
-@kernel
-def first_illegal(rules, rows, index, actions):
-    """The first ``j`` with ``actions[j]`` illegal in ``rows[index[j]]``, or -1."""
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for j in range(index.shape[0]):
-        if not is_legal(rules[0], rows[index[j]], actions[j]):
-            return j
-    return -1
-
-
-@kernel
-def step_rows(rules, rows, index, actions, max_cycles):
-    """Take ``actions[j]`` in ``rows[index[j]]``; truncate rounds at `max_cycles` decisions.
-
-    Precondition: all actions are legal (`first_illegal`).
-    """
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for j in range(index.shape[0]):
-        row = rows[index[j]]
-        apply(rules[0], row, actions[j], None, None)
-        if row.end == End.RUNNING and row.decisions >= max_cycles:
-            truncate(row)
-
-
-@kernel
-def mask_rows(rules, rows, index, masks):
-    """Write the legal actions of ``rows[index[j]]`` into ``masks[j]`` (int8, ``(m, actions)``)."""
-    masks = unowned(masks)
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for j in range(index.shape[0]):
-        write_mask(rules[0], rows[index[j]], masks[j])
-
-
-@kernel
-def observe_rows(rules, rows, index, observations):
-    """Write what the seat to act knows into ``observations[j]`` (float32, ``(m, size)``)."""
-    observations = unowned(observations)
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for j in range(index.shape[0]):
-        row = rows[index[j]]
-        write_observation(rules[0], row, row.to_act, observations[j])
-
-
-@kernel
-def act_rows(rules, rows, index, policy, actions):
-    """Write the action of a scripted policy in ``rows[index[j]]`` into ``actions[j]``."""
+def act_index(rules, rows, index, policy, actions):
+    """`act_rows`, without its checks."""
     rules = unowned(rules)
     rows = unowned(rows)
     for j in range(index.shape[0]):
         actions[j] = act(rules[0], rows[index[j]], policy)
-
-
-@kernel
-def observe_row(rules, rows, seat, observation):
-    """Write what `seat` knows of the first row into ``observation`` (float32, ``(size,)``)."""
-    write_observation(rules[0], rows[0], seat, observation)
-
-
-@kernel
-def state_row(rules, rows, state):
-    """Write the whole first row into ``state`` (float32, ``(state_size,)``)."""
-    write_state(rules[0], rows[0], state)
-
-
-@kernel
-def look_row(rules, rows, observation, mask):
-    """Write observation and mask of the seat to act in the first row; after the end, zeros."""
-    row = rows[0]
-    if row.end == End.RUNNING:
-        write_observation(rules[0], row, row.to_act, observation)
-    else:
-        observation[:] = 0
-    write_mask(rules[0], row, mask)
-
-
-@kernel
-def play_row(rules, rows, action, max_cycles, observation, mask):
-    """One decision in the first row: check, apply, cap, look.
-
-    Returns
-    -------
-    int
-        -1 and nothing changed if `action` is illegal, else ``to_act + 256 * end``.
-    """
-    row = rows[0]
-    if not is_legal(rules[0], row, action):
-        return -1
-    apply(rules[0], row, action, None, None)
-    if row.end == End.RUNNING and row.decisions >= max_cycles:
-        truncate(row)
-    look_row(rules, rows, observation, mask)
-    return np.int64(row.to_act) + 256 * np.int64(row.end)
-
-
-@kernel
-def deal_row(rules, rows, dealer, deck):
-    """Deal the next round of the game in the first row (`deal.deal_round`)."""
-    deal_round(rules[0], rows[0], dealer, deck, None)

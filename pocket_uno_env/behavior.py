@@ -79,7 +79,7 @@ def count_behavior(games: Replay) -> np.ndarray:
     n = games.places.shape[1]
     counts = np.zeros((n, n, len(Count)), np.int64)
     _count(
-        games.rules.table,
+        games.rules._table,
         games.rows,
         games.actions,
         games.lengths,
@@ -220,7 +220,7 @@ def opening_hands(rules: Rules, rows: Any) -> tuple[np.ndarray, np.ndarray]:
     n = int(rows["num_players"][0])
     hands = np.zeros((len(rows), n, len(rules.kinds)), np.int8)
     first = np.zeros(len(rows), np.int8)
-    _open(rules.table, rows, hands, first)
+    _open(rules._table, rows, hands, first)
     return hands, first
 
 

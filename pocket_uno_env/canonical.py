@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .actions import catalogue
+from .buffers import as_integers, check_apart, check_buffer
 from .kernel import inlined, kernel, unowned
 from .observation import COMPACT_SCALE, layout, observation_size
 from .rules import NO_COLOR, Rules
@@ -43,12 +44,18 @@ class ColorTables(NamedTuple):
     sources : uint16, shape ``(colors ** colors, n_actions + size)``
         For each action of the view the action of the game, then for each place of the view the
         place in the plain observation.
+    n_actions : int
+
+    Notes
+    -----
+    Nobody can write the arrays: all who ask for the tables of a game share them.
     """
 
     ranked: np.ndarray
     weights: np.ndarray
     values: np.ndarray
     sources: np.ndarray
+    n_actions: int
 
     @property
     def hand(self) -> np.ndarray:
@@ -96,12 +103,15 @@ def color_tables(rules: Rules, num_players: int) -> ColorTables:
 
     active = np.arange(colors)[:, None] + blocks["active_color"].start
     copies = [[rules.kinds[kind].copies for kind in row] for row in kinds]
-    return ColorTables(
+    arrays = (
         np.concatenate([active, kinds + blocks["hand"].start], axis=1).astype(np.uint16),
         np.concatenate([np.full((colors, 1), _ACTIVE), copies], axis=1).astype(np.float32),
         values.astype(np.uint16),
         sources,
     )
+    for array in arrays:
+        array.setflags(write=False)
+    return ColorTables(*arrays, n_actions)
 
 
 @kernel
@@ -171,11 +181,13 @@ def unowned_tables(tables):
         unowned(tables.weights),
         unowned(tables.values),
         unowned(tables.sources),
+        tables.n_actions,
     )
 
 
-@kernel
-def to_view(tables, observations, masks, orders):
+def to_view(
+    tables: ColorTables, observations: np.ndarray, masks: np.ndarray, orders: np.ndarray
+) -> None:
     """Turn plain observations and masks into the view, in place.
 
     Parameters
@@ -184,7 +196,89 @@ def to_view(tables, observations, masks, orders):
     masks : int8 array, shape ``(m, n_actions)``, changed
     orders : int64 array, shape ``(m, colors)``, written
         The colour in each place of the view, which `plain_actions` needs.
+
+    Raises
+    ------
+    ValueError
+        For an array of another form; nothing has changed.
     """
+    count = len(orders) if np.ndim(orders) else 0
+    size = tables.sources.shape[1] - tables.n_actions
+    check_buffer("observations", observations, (count, size), np.float32, np.uint8)
+    check_buffer("masks", masks, (count, tables.n_actions), np.int8)
+    check_buffer("orders", orders, (count, len(tables.ranked)), np.int64)
+    check_apart({"observations": observations, "masks": masks, "orders": orders}, {})
+    if count:
+        _to_view(tables, observations, masks, orders)
+
+
+def plain_actions(
+    tables: ColorTables, orders: np.ndarray, actions: np.ndarray, plain: np.ndarray
+) -> None:
+    """Write what actions of the view are in the game into ``plain``.
+
+    Parameters
+    ----------
+    orders : int64 array, shape ``(m, colors)``
+        As `to_view` writes them.
+    actions : int64 array, shape ``(m,)``
+    plain : int64 array, shape ``(m,)``, written; it may be `actions`
+
+    Raises
+    ------
+    ValueError
+        For an array of another form, an action that does not exist, or an order that is none.
+    """
+    _plain_actions(tables, *_checked(tables, orders, actions, plain), plain)
+
+
+def view_actions(
+    tables: ColorTables, orders: np.ndarray, actions: np.ndarray, viewed: np.ndarray
+) -> None:
+    """Write what actions of the game are in the view into ``viewed``; as `plain_actions`."""
+    _view_actions(tables, *_checked(tables, orders, actions, viewed), viewed)
+
+
+def _checked(
+    tables: ColorTables, orders: np.ndarray, actions: np.ndarray, written: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    actions = as_integers("actions", actions)
+    check_buffer("actions", written, actions.shape, np.int64)
+    shape = len(actions), len(tables.ranked)
+    if not isinstance(orders, np.ndarray) or orders.shape != shape or orders.dtype != np.int64:
+        raise ValueError(
+            f"orders are {getattr(orders, 'dtype', type(orders))} of shape "
+            f"{getattr(orders, 'shape', '?')}; expected int64 of shape {shape}"
+        )
+    check_apart({"actions": written}, {"orders": orders})
+    orders = np.require(orders, requirements=["C", "A", "W"])
+    wrong = int(_first_wrong(tables, orders, actions))
+    if wrong >= 0:
+        raise ValueError(
+            f"action {actions[wrong]} under the order {orders[wrong].tolist()} does not exist; "
+            f"expected 0 to {tables.n_actions - 1}, and each colour once"
+        )
+    return orders, actions
+
+
+@kernel
+def _first_wrong(tables, orders, actions):
+    """The first action that does not exist or whose order names not each colour once, or -1."""
+    colors = orders.shape[1]
+    for i in range(actions.shape[0]):
+        named = 0
+        for place in range(colors):
+            color = orders[i, place]
+            if color < 0 or color >= colors:
+                return i
+            named |= 1 << color
+        if named != (1 << colors) - 1 or actions[i] < 0 or actions[i] >= tables.n_actions:
+            return i
+    return -1
+
+
+@kernel
+def _to_view(tables, observations, masks, orders):
     tables = unowned_tables(tables)
     plain, legal = np.empty_like(observations[0]), np.empty_like(masks[0])
     plain_sight, legal_sight = unowned(plain), unowned(legal)
@@ -198,16 +292,14 @@ def to_view(tables, observations, masks, orders):
 
 
 @kernel
-def plain_actions(tables, orders, actions, plain):
-    """Write what actions of the view are in the game into ``plain``; all int64, ``(m,)``."""
+def _plain_actions(tables, orders, actions, plain):
     tables = unowned_tables(tables)
     for i in range(actions.shape[0]):
         plain[i] = tables.sources[_digits(unowned(orders)[i]), actions[i]]
 
 
 @kernel
-def view_actions(tables, orders, actions, viewed):
-    """Write what actions of the game are in the view into ``viewed``; all int64, ``(m,)``."""
+def _view_actions(tables, orders, actions, viewed):
     tables = unowned_tables(tables)
     places = np.empty(orders.shape[1], np.int64)
     for i in range(actions.shape[0]):

@@ -49,7 +49,7 @@ def draw_luck(games: Replay) -> np.ndarray:
     n = games.places.shape[1]
     luck = np.zeros((len(games.rows), n, FEATURES))
     _add_luck(
-        games.rules.table,
+        games.rules._table,
         games.rows,
         games.actions,
         games.lengths,

@@ -53,8 +53,8 @@ class Setting:
 
     @cached_property
     def table(self) -> Any:
-        """`Rules.table`."""
-        return self.rules.table
+        """The rules as kernels read them."""
+        return self.rules._table
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -79,7 +79,7 @@ class Setting:
     @cached_property
     def kind_of(self) -> list[int]:
         """The kind of each physical card."""
-        return [int(kind) for kind in self.rules.table["card_kind"][0][: self.rules.n_cards]]
+        return [int(kind) for kind in self.rules._table["card_kind"][0][: self.rules.n_cards]]
 
     @property
     def dealt(self) -> int:

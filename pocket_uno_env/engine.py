@@ -25,7 +25,7 @@ from .piles import (
 )
 from .rules import MAX_SEATS, NO_COLOR
 from .spread import spread
-from .state import NO_CARD, NO_SEAT, Effect, End, Phase
+from .state import MAX_STACK, NO_CARD, NO_SEAT, Effect, End, Phase
 
 UNO_PENALTY = 2
 FAILED_CHALLENGE = 2
@@ -231,7 +231,7 @@ def apply(rules, row, action, supply, log):
         _begin_turn(row, seat_after(row, row.to_act))
     elif move == Move.JUMP_IN:
         if rules.stacking:
-            row.stack += _draw_number(rules, row)
+            _add_to_stack(row, _draw_number(rules, row))
         _play(rules, row, row.top, row.active_color, supply, log)
     elif move == Move.PASS:
         row.to_act = seat_after(row, row.to_act)
@@ -317,19 +317,25 @@ def is_guilty(rules, row, hand):
 def _pick(rules, row, seat, kind):
     """Which physical copy of a kind leaves a hand openly.
 
-    Nobody can tell copies apart, so whoever knew of one in the hand now knows of one less: the
-    copy that leaves takes the mark from a twin for each seat that had not marked it.
+    Nobody can tell copies apart, so whoever knew of one in the hand now knows of one less, and the
+    holder counts on it for one less: the copy that leaves takes a mark from a twin where it has
+    none itself.
     """
     if rules.copies[kind] == 1:
         return np.int64(kind)
     picked = _first_card(rules, row.hands[seat], row.hands[seat], kind)
     for other in range(row.num_players):
-        if not has_card(row.known[other], picked):
-            twin = _first_card(rules, row.hands[seat], row.known[other], kind)
-            if twin != NO_CARD:
-                remove_card(row.known[other], twin)
-                remove_card(row.shown[other], twin)
+        _take_mark(rules, row.known[other], row.hands[seat], picked, kind)
+        _take_mark(rules, row.shown[other], row.hands[seat], picked, kind)
     return picked
+
+
+@inlined
+def _take_mark(rules, marks, hand, picked, kind):
+    if not has_card(marks, picked):
+        twin = _first_card(rules, hand, marks, kind)
+        if twin != NO_CARD:
+            remove_card(marks, twin)
 
 
 @inlined
@@ -399,6 +405,11 @@ def _draw_number(rules, row):
 
 
 @inlined
+def _add_to_stack(row, number):
+    row.stack = min(np.int64(row.stack) + number, MAX_STACK)
+
+
+@inlined
 def _take_effect(rules, row, supply, log):
     """The effect of the card just played, after its UNO call."""
     actor = row.actor
@@ -426,7 +437,7 @@ def _take_effect(rules, row, supply, log):
         _rotate(rules, row)
         _begin_turn(row, after)
     elif number > 0:
-        row.stack += number
+        _add_to_stack(row, number)
         row.to_act = after
         if rules.stacking:
             row.phase = Phase.STACK

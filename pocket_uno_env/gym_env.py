@@ -13,6 +13,7 @@ from .agents import Agent
 from .learner_games import LearnerGames
 from .render import MODES, Display
 from .rules import Rules
+from .set_up import read_options
 from .sight import sight
 from .snapshot import END_NAMES
 from .state import End
@@ -80,9 +81,23 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Deal a round and play to the learner's first decision; the same seed, the same round."""
+        """Deal a round and play to the learner's first decision; the same seed, the same round.
+
+        Parameters
+        ----------
+        options : dict, optional
+            ``"deck"`` and ``"dealer"``, as for `aec_env.raw_env.reset`: the learner's seat is still
+            drawn, and a round that ends before its first decision is followed by another.
+
+        Raises
+        ------
+        ValueError
+            For a deck or dealer that makes no game; the round in progress stays as it was.
+        """
+        dealer, deck = read_options(self.games.rules, self.games.num_players, options)
         super().reset(seed=seed)
-        self.games.start(np.uint64(self.np_random.integers(2**64, dtype=np.uint64)))
+        start = np.uint64(self.np_random.integers(2**64, dtype=np.uint64))
+        self.games.start(start, dealer=dealer, deck=deck)
         self._running, self._table = True, self.games.rows
         self._show()
         return self.games.look()[0], self._info()

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from .actions import Move
-from .batch import mask_rows
 from .cards import MAX_CARDS
 from .chance import apply_row, deal_row, play_out_row, redeal_row
 from .deals import Outcomes, Setting, deal_outcomes, deals
 from .determinize import new_unseen
 from .events import DEAL, Cards, Event, card_list
 from .piles import Note
+from .row_kernels import mask_rows
 from .state import NO_SEAT, ROW, as_rows, new_rows
 
 _FIRST = np.zeros(1, np.int64)

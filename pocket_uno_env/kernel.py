@@ -79,6 +79,14 @@ def kernel(function: Function) -> Function:
     return _compiled(function, inline=False)
 
 
+def atomic(function: Function) -> Function:
+    """A `kernel` that keeps the GIL: for a single game, which two threads might share.
+
+    No other thread of Python runs meanwhile, so none sees or makes half a change.
+    """
+    return _compiled(function, inline=False, nogil=False)
+
+
 def inlined(function: Function) -> Function:
     """A `kernel` that is part of whatever calls it: for what happens in every decision.
 
@@ -88,10 +96,10 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline=True)
 
 
-def _compiled(function: Function, inline: bool) -> Function:
+def _compiled(function: Function, inline: bool, nogil: bool = True) -> Function:
     default = config.CACHE_DIR
     config.CACHE_DIR = CACHE_DIR
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "forceinline": inline}
+    options = {"cache": True, "nogil": nogil, "error_model": "numpy", "forceinline": inline}
     try:
         compiled = numba.njit(**options)(function)
     finally:

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .batch import next_game
 from .canonical import unowned_tables, write_view
-from .deal import new_game
+from .deal import deal_round, new_game
 from .engine import apply, truncate, write_mask
 from .kernel import kernel, unowned
 from .observation import write_observation
 from .payoff import round_payoffs
 from .rng import row_seed
+from .row_kernels import next_game, next_seed
 from .rules import MAX_SEATS
 from .scripted import act, choose
 from .state import End, as_rows
@@ -65,6 +65,11 @@ def _take(rules, row, action, max_cycles):
 def _deal(rules, row, book, pool):
     """Deal the next game; draw the learner's seat and its opponents."""
     next_game(rules, row)
+    _seat(row, book, pool)
+
+
+@kernel
+def _seat(row, book, pool):
     book.learner = choose(row, row.num_players)
     for seat in range(row.num_players):
         book.opponents[seat] = pool[choose(row, pool.shape[0])]
@@ -119,20 +124,45 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i,
 
 @kernel
 def start_learners(
-    rules, rows, books, num_players, seed, pool, max_cycles, reward, final_rows, forced
+    rules,
+    rows,
+    books,
+    index,
+    num_players,
+    seed,
+    dealer,
+    deck,
+    pool,
+    max_cycles,
+    reward,
+    final_rows,
+    forced,
 ):
-    """Start every game and play on; `continue_learners` has the parameters.
+    """Start the games of `index` and play on; `continue_learners` has the parameters.
 
     Game ``i`` is seeded by ``(seed, i)``, seed uint64.
+
+    Parameters
+    ----------
+    dealer : int
+        The first dealer's seat, or `NO_SEAT` to draw one.
+    deck : uint8 array
+        The kinds of all cards in the order they are first dealt, or none at all.
     """
     rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
     finals, payoffs = unowned(final_rows), np.zeros(num_players)
-    for i in range(rows.shape[0]):
+    for j in range(index.shape[0]):
+        i = index[j]
         row, book = rows[i], books[i]
         new_game(row, num_players, row_seed(seed, np.uint64(i)))
         book.reward = 0.0
         book.end = End.RUNNING
-        _deal(rules[0], row, book, pool)
+        next_seed(row)
+        if deck.shape[0] > 0:
+            deal_round(rules[0], row, dealer, deck, None)
+        else:
+            deal_round(rules[0], row, dealer, None, None)
+        _seat(row, book, pool)
         _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
 
 
@@ -147,7 +177,7 @@ def continue_learners(
     books : `BOOK` array, shape ``(n,)``
     index : int64 array, shape ``(m,)``
     actions : int64 array, shape ``(m,)``
-        Legal actions (`batch.first_illegal`) in ``rows[index]``.
+        Legal actions (`row_kernels.first_illegal`) in ``rows[index]``.
     pool : int64 array
         The codes from which each seat's agent is drawn, with their frequencies.
     reward : `payoff.Reward`

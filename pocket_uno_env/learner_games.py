@@ -15,8 +15,9 @@ from gymnasium import spaces
 
 from .actions import catalogue
 from .agents import Agent, load
-from .batch import mask_rows
-from .canonical import color_tables, plain_actions, view_actions
+from .buffers import as_integers
+from .canonical import ColorTables, color_tables, plain_actions, view_actions
+from .guard import Guard
 from .learner import (
     continue_learners,
     look_learners,
@@ -27,9 +28,10 @@ from .learner import (
 )
 from .observation import COMPACT_SCALE, observation_size
 from .payoff import REWARDS
+from .row_kernels import first_illegal, mask_rows
 from .rules import Rules, check_count
 from .snapshot import phase_name
-from .state import End, new_rows
+from .state import NO_SEAT, End, new_rows
 
 VIEWS = ("plain", "canonical")
 
@@ -99,7 +101,7 @@ class LearnerGames:
         skip_forced: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
-        self._table = self.rules.table
+        self._table = self.rules._table
         self.num_players = self.rules.check_players(num_players)
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
@@ -131,8 +133,6 @@ class LearnerGames:
         self.books = new_books(num_games)
         self.masks = np.zeros((num_games, self.n_actions), np.int8)
         self.view = view
-        canonical = view == "canonical"
-        self._tables = color_tables(self.rules, self.num_players) if canonical else None
         self.orders = np.tile(np.arange(self.rules.colors), (num_games, 1))
         self._dtype = np.uint8 if compact else np.float32
         one = COMPACT_SCALE if compact else 1
@@ -140,8 +140,15 @@ class LearnerGames:
         self.action_space = spaces.Discrete(self.n_actions)
         self.final_rows = new_rows(num_games)
         self.everywhere = np.arange(num_games)
+        self._guard = Guard(type(self).__name__)
         self._waiting = np.zeros(num_games, np.int64)
         self._forced = np.zeros(self.n_actions, np.int8) if skip_forced else None
+
+    @property
+    def _tables(self) -> ColorTables | None:
+        """What the canonical view is made with."""
+        canonical = self.view == "canonical"
+        return color_tables(self.rules, self.num_players) if canonical else None
 
     @property
     def rewards(self) -> np.ndarray:
@@ -153,25 +160,57 @@ class LearnerGames:
         """How the last step ended rounds."""
         return np.asarray(self.books["end"])
 
-    def start(self, seed: np.uint64) -> None:
-        """Deal a new game everywhere and play to the learner's first decision."""
-        start_learners(
-            self._table, self.rows, self.books, self.num_players, seed, *self._settings()
-        )
-        self._ask_opponents()
+    def start(
+        self,
+        seed: np.uint64,
+        index: np.ndarray | None = None,
+        dealer: int = NO_SEAT,
+        deck: np.ndarray | None = None,
+    ) -> None:
+        """Deal a new game everywhere and play to the learner's first decision.
+
+        Parameters
+        ----------
+        seed : uint64
+            Game i follows from it and i alone.
+        index : int64 array, shape ``(m,)``, optional
+            Which games; all without it. The others stay as they are.
+        dealer, deck
+            The first deal, as `set_up.read_options` returns it.
+        """
+        index = self.everywhere if index is None else self._places(index)
+        deck = np.zeros(0, np.uint8) if deck is None else deck
+        with self._guard:
+            start_learners(
+                self._table, self.rows, self.books, index, self.num_players, seed, dealer, deck,
+                *self._settings(),
+            )  # fmt: skip
+            self._ask_opponents()
 
     def step(self, index: np.ndarray, actions: np.ndarray) -> None:
         """Take legal actions (int64) in the games of `index`, play to the learner's next decision.
 
         Clears all outcomes first, those of the other games too.
+
+        Raises
+        ------
+        ValueError, IndexError
+            For an action that is not legal, or places that are no games; no game has changed.
         """
-        self.books["reward"] = 0
-        self.books["end"] = End.RUNNING
-        if self._tables is not None:
-            viewed, actions = actions, np.empty_like(actions)
-            plain_actions(self._tables, self.orders[index], viewed, actions)
-        continue_learners(self._table, self.rows, self.books, index, actions, *self._settings())
-        self._ask_opponents()
+        index = self._places(index)
+        actions = as_integers("actions", actions, len(index))
+        with self._guard:
+            self._check_started()
+            plain = actions
+            if self._tables is not None:
+                plain = np.empty_like(actions)
+                plain_actions(self._tables, self.orders[index], actions, plain)
+            if (j := int(first_illegal(self._table, self.rows, index, plain))) >= 0:
+                raise ValueError(self.illegal(int(index[j]), int(actions[j])))
+            self.books["reward"] = 0
+            self.books["end"] = End.RUNNING
+            continue_learners(self._table, self.rows, self.books, index, plain, *self._settings())
+            self._ask_opponents()
 
     def copies(self, index: np.ndarray) -> LearnerGames:
         """Copies of the games of `index`, as often as they are listed there, to try things on.
@@ -179,7 +218,9 @@ class LearnerGames:
         They have the same cards and the same luck to come, and actions are in the view as of the
         last `look`.
         """
+        index = self._places(index, once=False)
         found = copy.copy(self)
+        found._guard = Guard(type(self).__name__)
         found.num_games = len(index)
         found.rows, found.books = self.rows[index], self.books[index]
         found.masks, found.orders = self.masks[index], self.orders[index]
@@ -190,24 +231,41 @@ class LearnerGames:
 
     def draw(self, frequencies: np.ndarray) -> None:
         """From the next deal on draw opponents so often: a share for each, kept to a thousandth."""
+        shares = np.asarray(frequencies)
+        if shares.shape != self._codes.shape or not (np.isfinite(shares) & (shares >= 0)).all():
+            raise ValueError(
+                f"frequencies are {frequencies!r}; expected {len(self._codes)} numbers from 0"
+            )
+        if not shares.sum() > 0:
+            raise ValueError("all frequencies are 0; expected one opponent at least")
         counts = np.rint(1000 * frequencies / frequencies.sum()).astype(np.int64)
         self.codes = np.repeat(self._codes, counts)
 
     def redeal(self, index: np.ndarray) -> None:
         """Give the games of `index` up and deal the next ones in their place."""
-        redeal_learners(self._table, self.rows, self.books, index, *self._settings())
-        self._ask_opponents()
+        index = self._places(index)
+        with self._guard:
+            self._check_started()
+            redeal_learners(self._table, self.rows, self.books, index, *self._settings())
+            self._ask_opponents()
 
     def look(self) -> np.ndarray:
         """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
-        seats = self.books["learner"]
-        return self._look(self.rows, seats, self.everywhere, self.masks, self.orders)
+        with self._guard:
+            self._check_started()
+            seats = self.books["learner"]
+            return self._look(self.rows, seats, self.everywhere, self.masks, self.orders)
 
     def final(self, index: np.ndarray) -> np.ndarray:
         """What the learner knew at the end of the rounds that the last step ended in `index`."""
+        index = self._places(index, once=False)
+        if not (self.ends[index] != End.RUNNING).all():
+            raise ValueError("index names games whose round the last step did not end")
         masks = np.empty((len(index), self.n_actions), np.int8)
         orders = np.empty((len(index), self.rules.colors), np.int64)
-        return self._look(self.final_rows, self.books["last_learner"], index, masks, orders)
+        with self._guard:
+            seats = self.books["last_learner"]
+            return self._look(self.final_rows, seats, index, masks, orders)
 
     def _look(
         self,
@@ -223,7 +281,9 @@ class LearnerGames:
 
     def ask(self, agent: Agent) -> np.ndarray:
         """What `agent` would do in the learner's place: int64, shape ``(num_games,)``."""
-        actions = agent.act_rows(self.rules, self.rows, self.everywhere)
+        with self._guard:
+            self._check_started()
+            actions = agent.act_rows(self.rules, self.rows, self.everywhere)
         if self._tables is not None:
             plain, actions = actions, np.empty_like(actions)
             view_actions(self._tables, self.orders, plain, actions)
@@ -269,6 +329,21 @@ class LearnerGames:
         if self._tables is not None:
             plain_actions(self._tables, self.orders[games], actions, plain)
         return plain
+
+    def _check_started(self) -> None:
+        if not self.rows["num_players"].all():
+            raise RuntimeError("there are no games yet; call reset() first")
+
+    def _places(self, index: np.ndarray, once: bool = True) -> np.ndarray:
+        """`index`, if it holds numbers of games, each only once."""
+        if index is self.everywhere:
+            return index
+        index = as_integers("index", index)
+        if len(index) and not (index.min() >= 0 and index.max() < self.num_games):
+            raise IndexError(f"index names games that are not there; there are {self.num_games}")
+        if once and len(np.unique(index)) < len(index):
+            raise ValueError("index names a game twice; expected each once")
+        return index
 
     def _settings(self) -> tuple[np.ndarray, int, int, Any, np.ndarray | None]:
         reward = int(REWARDS[self.reward])

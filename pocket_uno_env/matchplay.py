@@ -102,7 +102,7 @@ def deal_games(
         np.zeros(n, np.int64),
     )
     stream = np.uint64(key)
-    _deal(rules.table, rows, num_players, np.uint64(seed), np.uint64(first), stream, book.seeds)
+    _deal(rules._table, rows, num_players, np.uint64(seed), np.uint64(first), stream, book.seeds)
     return rows, book
 
 
@@ -191,7 +191,7 @@ def step_games(
 ):
     """Take ``actions[j]`` in ``rows[index[j]]``; the rest as in `advance`.
 
-    Precondition: all actions are legal (`batch.first_illegal`).
+    Precondition: all actions are legal (`row_kernels.first_illegal`).
     """
     for j in range(index.shape[0]):
         i = index[j]
@@ -206,7 +206,7 @@ def transcripts(
 ) -> list[Transcript]:
     """What decides each round of a finished game, for its record."""
     rows = new_rows(1)
-    table = rules.table[0]
+    table = rules._table[0]
     new_game(rows[0], num_players, book.seeds[game])
     rounds, at = [], 0
     for number in range(int(book.rounds[game])):

@@ -350,7 +350,7 @@ def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
     """The blocks of the observation for `rules` and `num_players`, in order."""
     kinds, faces, colors = len(rules.kinds), len(rules.faces), rules.colors
     others = num_players - 1
-    phases = [phase.name.lower() for phase in Phase][: int(rules.table["n_phases"][0])]
+    phases = [phase.name.lower() for phase in Phase][: int(rules._table["n_phases"][0])]
     blocks = [
         ("hand", kinds, "own cards, per kind: held / copies"),
         ("discards", kinds, "discard pile, per kind: there / copies"),
@@ -390,7 +390,8 @@ def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
 
 def observation_size(rules: Rules, num_players: int) -> int:
     """The length of the observation vector."""
-    return sum(block.length for block in layout(rules, num_players))
+    last = layout(rules, num_players)[-1]
+    return last.start + last.length
 
 
 def describe(rules: str | Rules = "pocket", num_players: int = 2) -> str:

@@ -44,7 +44,7 @@ class Transcript:
         """Play the round again; its entry in a record's ``rounds``."""
         rows = new_rows(1)
         rows[:] = self.before
-        table = rules.table[0]
+        table = rules._table[0]
         names = catalogue(rules).names
         log = Log(rules)
         dealt = deal_entry(rules, rows, self.dealer, self.deck, log)
@@ -133,9 +133,9 @@ def deal_entry(
     rules: Rules, rows: Any, dealer: int, deck: np.ndarray | None, log: Log
 ) -> dict[str, Any]:
     """Deal a round; the first half of its entry in a record, opening draws as events."""
-    deal_round(rules.table[0], rows[0], dealer, deck, log.clear())
+    deal_round(rules._table[0], rows[0], dealer, deck, log.clear())
     # After the deal the memory of the draw pile still holds the whole deck, dealt from its end.
-    order = rules.table["card_kind"][0][rows["draw_pile"][0][: rules.n_cards][::-1]]
+    order = rules._table["card_kind"][0][rows["draw_pile"][0][: rules.n_cards][::-1]]
     names = [rules.kinds[kind].name for kind in order]
     seats, dealer = int(rows["num_players"][0]), int(rows["dealer"][0])
     served = _served(rows, dealer)
@@ -219,7 +219,7 @@ def positions(record: Mapping[str, Any]) -> Iterator[Position]:
             raise RecordError(f"{where}: the round before it has not ended")
         if number and not record["match"]:
             raise RecordError(f"{where}: a record that is no match has one round")
-        if number and match_winner(rules.table[0], rows[0]) != NO_SEAT:
+        if number and match_winner(rules._table[0], rows[0]) != NO_SEAT:
             raise RecordError(f"{where}: the match was over")
         for at, action in _replay_round(rules, rows, entry, where):
             yield Position(rules, rows, number, at, action)
@@ -262,7 +262,7 @@ def _replay_round(
     events = entry["events"]
     if events[: len(expected)] != expected:
         raise RecordError(f"{where}: the opening card makes {expected}, not {events[:1]}")
-    table, cat = rules.table[0], catalogue(rules)
+    table, cat = rules._table[0], catalogue(rules)
     at = len(expected)
     while at < len(events):
         here = f"{where}, event {at}"

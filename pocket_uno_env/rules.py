@@ -24,6 +24,7 @@ from .cards import (
     Kind,
     make_kinds,
 )
+from .kernel import JIT
 
 MAX_SEATS = 10
 MAX_KINDS = 64
@@ -194,6 +195,14 @@ class Rules:
         self._check_int("draw_limit", 1, MAX_CARDS)
         self._check_deck()
 
+    def __hash__(self) -> int:
+        """Of all fields, found once: tables are looked up by rules in every call."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, f.name) for f in dataclasses.fields(self)))
+
     def _check_int(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -337,14 +346,54 @@ class Rules:
         """The names of all cards, sorted by kind."""
         return [kind.name for kind in self.kinds for _ in range(kind.copies)]
 
-    @property
+    @cached_property
     def table(self) -> Any:
-        """What compiled code reads: dtype `RULES_ROW`, shape ``(1,)``; do not change it.
+        """What compiled code reads: dtype `RULES_ROW`, shape ``(1,)``; nobody can write it.
 
         Kernels called from Python take arrays and an index, because Numba dispatches on an array
         ten times faster than on a single record.
         """
+        kind = np.ndarray if JIT else np.recarray
+        return kind(1, RULES_ROW, _TableBytes.of(self))
+
+    @cached_property
+    def _table(self) -> Any:
+        """The same for the package's own calls: Numba compiles anew for arrays of another kind."""
         return _rules_table(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The fields alone: copies make their own tables."""
+        return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
+
+
+def rules_of(rules: Any) -> Rules:
+    """The rules that a caller gives as `Rules` or as ``Rules.table``.
+
+    Raises
+    ------
+    TypeError
+        For anything else, such as a copy of a table, which might have been changed.
+    """
+    if isinstance(rules, Rules):
+        return rules
+    base = rules
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, _TableBytes) and rules.dtype == RULES_ROW:
+        return base.rules
+    raise TypeError(f"rules is {type(rules).__name__}; expected Rules, or Rules.table itself")
+
+
+class _TableBytes(bytes):
+    """The memory of a ``Rules.table``, which knows whose it is."""
+
+    rules: Rules
+
+    @classmethod
+    def of(cls, rules: Rules) -> _TableBytes:
+        made = cls(rules._table.tobytes())
+        made.rules = rules
+        return made
 
 
 def check_count(name: str, value: Any) -> int:

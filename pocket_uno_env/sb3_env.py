@@ -15,8 +15,9 @@ from stable_baselines3.common.vec_env import VecEnv
 from .agents import Agent
 from .learner_games import LearnerGames
 from .rules import Rules
+from .set_up import read_options
 from .snapshot import END_NAMES
-from .state import End
+from .state import NO_SEAT, End
 
 
 class LearnerVecEnv(VecEnv):
@@ -69,14 +70,22 @@ class LearnerVecEnv(VecEnv):
     def reset(self) -> np.ndarray:
         """Deal new games and play to the learner's first decision in each.
 
-        After `seed` the games are those of the seed; otherwise each reset deals others.
+        After `seed` the games are those of the seed; otherwise each reset deals others. After
+        ``set_options`` the next deal of each game follows its own ``"deck"`` and ``"dealer"``, as
+        in `gym_env.PocketUnoEnv.reset`.
         """
+        games = self.games
+        set_up = [read_options(games.rules, games.num_players, o) for o in self._options]
         if self._seeds[0] is not None:
             self._generator = np.random.default_rng(self._seeds[0])
         self._reset_seeds()
         self._reset_options()
         self._actions = None
-        self.games.start(self._generator.integers(2**64, dtype=np.uint64))
+        start = self._generator.integers(2**64, dtype=np.uint64)
+        games.start(start)
+        for i, (dealer, deck) in enumerate(set_up):
+            if dealer != NO_SEAT or deck is not None:
+                games.start(start, np.array([i]), dealer, deck)
         self._started = True
         return self.games.look()
 

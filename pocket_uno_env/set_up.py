@@ -14,10 +14,12 @@ from .rules import Rules
 from .state import NO_SEAT
 
 OPTIONS = ("deck", "dealer")
+MASK = "reset_mask"
+"""Gymnasium's name for the option that says which games of a vector are reset."""
 
 
 def read_options(
-    rules: Rules, num_players: int, options: Mapping[str, Any] | None
+    rules: Rules, num_players: int, options: Mapping[str, Any] | None, masked: bool = False
 ) -> tuple[int, np.ndarray | None]:
     """The dealer's seat or `NO_SEAT`, and the deck's kinds (uint8) or None.
 
@@ -26,6 +28,8 @@ def read_options(
     options : dict or None
         ``"deck"``: the names of all cards in the order they are dealt; ``"dealer"``: a seat. Keys
         that resemble neither are somebody else's and are passed over.
+    masked : bool
+        Whether the caller takes ``"reset_mask"`` too (`read_reset_mask`).
 
     Raises
     ------
@@ -35,9 +39,11 @@ def read_options(
     options = {} if options is None else options
     if not isinstance(options, Mapping):
         raise ValueError(f"options is {options!r}; expected a dict")
+    if MASK in options and not masked:
+        raise ValueError(f"reset option {MASK!r} is for the environments of gymnasium.make_vec")
     # PettingZoo's api_test passes foreign options, so only a slip of the pen is refused.
-    for key in set(options) - set(OPTIONS):
-        if meant := get_close_matches(str(key).lower(), OPTIONS):
+    for key in set(options) - {*OPTIONS, MASK}:
+        if meant := get_close_matches(str(key).lower(), (*OPTIONS, MASK)):
             raise ValueError(f"unknown reset option {key!r}; did you mean {meant[0]!r}?")
     dealer, deck = options.get("dealer"), options.get("deck")
     if dealer is not None and (
@@ -52,6 +58,23 @@ def read_options(
         NO_SEAT if dealer is None else int(dealer),
         None if deck is None else _read_deck(rules, num_players, deck),
     )
+
+
+def read_reset_mask(num_games: int, options: Mapping[str, Any] | None) -> np.ndarray | None:
+    """Which games are reset, as int64 numbers; None for all of them.
+
+    Parameters
+    ----------
+    options : dict or None
+        ``"reset_mask"``: bool, shape ``(num_games,)``, True where a game is reset.
+    """
+    mask = None if options is None else options.get(MASK)
+    if mask is None:
+        return None
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (num_games,):
+        found = f"{getattr(mask, 'dtype', type(mask))} of shape {getattr(mask, 'shape', '?')}"
+        raise ValueError(f"options['reset_mask'] is {found}; expected bool of shape ({num_games},)")
+    return np.flatnonzero(mask)
 
 
 def _read_deck(rules: Rules, num_players: int, deck: Any) -> np.ndarray:

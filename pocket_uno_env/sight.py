@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .actions import catalogue
-from .batch import mask_rows, observe_row
 from .observation import layout, observation_size
+from .row_kernels import mask_rows, observe_row
 from .rules import Rules
 from .snapshot import snapshot
 
@@ -73,7 +73,7 @@ def legal_names(rules: Rules, rows: Any) -> list[str]:
     """The names of the legal actions of the seat to act in the first row, in catalogue order."""
     names = catalogue(rules)
     mask = np.zeros((1, len(names)), np.int8)
-    mask_rows(rules.table, rows, np.zeros(1, np.int64), mask)
+    mask_rows(rules._table, rows, np.zeros(1, np.int64), mask)
     return [names.names[action] for action in np.flatnonzero(mask[0])]
 
 
@@ -91,7 +91,7 @@ class Blocks:
     def __init__(self, rules: Rules, num_players: int, rows: Any, seat: int) -> None:
         self.rules, self.num_players, self.observer = rules, num_players, seat
         vector = np.zeros(observation_size(rules, num_players), np.float32)
-        observe_row(rules.table, rows, seat, vector)
+        observe_row(rules._table, rows, seat, vector)
         self._blocks = {b.name: vector[b.slice] for b in layout(rules, num_players)}
 
     def __getitem__(self, name: str) -> np.ndarray:

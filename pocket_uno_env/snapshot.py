@@ -27,7 +27,7 @@ def phase_name(row: np.void) -> str:
 
 def card_names(rules: Rules, row: np.void, cards: Iterable[int]) -> list[str]:
     """The names of physical cards."""
-    kinds = rules.table["card_kind"][0]
+    kinds = rules._table["card_kind"][0]
     return [rules.kinds[kinds[card]].name for card in cards]
 
 
@@ -58,7 +58,7 @@ def snapshot(rules: Rules, row: np.void) -> dict[str, Any]:
         the finished round included) and ``result`` (None while the round runs).
     """
     seats = range(row["num_players"])
-    deck = rules.table["deck"][0][: rules.n_cards].tolist()
+    deck = rules._table["deck"][0][: rules.n_cards].tolist()
     color, to_act = int(row["active_color"]), int(row["to_act"])
     discards = card_names(rules, row, row["discard_pile"][: row["discard_count"]][::-1])
     return {

@@ -35,7 +35,6 @@ import numpy as np
 import pyspiel
 
 from .actions import catalogue
-from .batch import observe_row
 from .chance import pay_row
 from .deals import Setting, deals
 from .events import DEAL, Event
@@ -43,6 +42,7 @@ from .history import History
 from .observation import observation_size
 from .payoff import REWARDS
 from .render import render_text
+from .row_kernels import observe_row
 from .rules import NO_KIND, Rules, check_count
 from .sight import sight
 

@@ -80,6 +80,9 @@ DRAW_EFFECTS = {
 }
 """How many cards next draws."""
 
+MAX_STACK = 2**16 - 1
+"""Where ``stack`` stops. No deck has so many cards: whoever must draw them draws all there are."""
+
 CARDS = (MAX_SEATS, CARD_WORDS)
 
 ROW = np.dtype(
@@ -90,6 +93,7 @@ ROW = np.dtype(
         ("decisions", np.int32),
         ("round_index", np.int32),
         ("out", np.uint16),
+        ("stack", np.uint16),
         ("hand_size", np.uint8, (MAX_SEATS,)),
         ("draw_count", np.uint8),
         ("discard_count", np.uint8),
@@ -108,9 +112,7 @@ ROW = np.dtype(
         ("passes", np.uint8),
         ("guilty", np.bool_),
         ("caught", np.bool_),
-        ("stack", np.uint8),
         ("end", np.uint8),
-        ("winner", np.uint8),
         ("hand_kinds", np.uint64, (MAX_SEATS,)),
         ("hands", np.uint64, CARDS),
         ("known", np.uint64, CARDS),
@@ -121,7 +123,8 @@ ROW = np.dtype(
         ("discard_pile", np.uint8, (MAX_CARDS,)),
         ("scores", np.int32, (MAX_SEATS,)),
         ("points", np.int32, (MAX_SEATS,)),
-        ("unused", np.uint64),
+        ("winner", np.uint8),
+        ("unused", np.uint8, (7,)),
     ],
     align=True,
 )
@@ -137,8 +140,8 @@ cards in a hand that, by what everyone saw, are not of that colour (see `informa
 
 ``actor`` is the seat whose play is being resolved; ``color_before``, ``top_before`` (a kind) and
 ``guilty`` keep the pile before that play and whether a challenge would succeed, ``caught`` whether
-its UNO penalty was drawn. ``stack`` is how many cards wait to be drawn. ``out`` has a bit for each
-seat that a match has eliminated, ``players_in`` counts the others.
+its UNO penalty was drawn. ``stack`` is how many cards wait to be drawn, up to `MAX_STACK`. ``out``
+has a bit for each seat that a match has eliminated, ``players_in`` counts the others.
 
 ``rng`` is the game's generator, ``policy_rng`` the scripted agents'. ``unused`` fills the record up
 to whole cache lines.

@@ -14,7 +14,8 @@ from torchrl.envs import EnvBase
 from .agents import Agent
 from .learner_games import LearnerGames
 from .rules import Rules
-from .state import End
+from .set_up import read_options
+from .state import NO_SEAT, End
 
 
 class LearnerTorchEnv(EnvBase):
@@ -41,7 +42,8 @@ class LearnerTorchEnv(EnvBase):
     ``"action_mask"`` bool ``(n_actions,)``, all False when the round is over; ``"action"`` int64
     ``()``; ``"reward"`` float32 ``(1,)``; ``"done"``, ``"terminated"``, ``"truncated"`` bool
     ``(1,)``. The action spec holds the current masks, so ``rand_action`` is legal. An action that
-    is not raises ValueError, and no game has changed.
+    is not raises ValueError, and no game has changed. ``reset(deck=..., dealer=...)``: as in
+    `gym_env.PocketUnoEnv.reset`, for every round that is dealt.
     """
 
     def __init__(
@@ -88,10 +90,15 @@ class LearnerTorchEnv(EnvBase):
 
     def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
         games = self.games
+        dealer, deck = read_options(games.rules, games.num_players, kwargs)
         asked = None if tensordict is None else tensordict.get("_reset", None)
         if asked is None or not self._started:
-            games.start(self._generator.integers(2**64, dtype=np.uint64))
+            start = self._generator.integers(2**64, dtype=np.uint64)
+            games.start(start, dealer=dealer, deck=deck)
             self._started = True
+        elif dealer != NO_SEAT or deck is not None:
+            start = self._generator.integers(2**64, dtype=np.uint64)
+            games.start(start, np.flatnonzero(asked.reshape(-1).cpu().numpy()), dealer, deck)
         else:
             # Where a round has ended the next one lies dealt already.
             again = asked.reshape(-1).cpu().numpy() & (games.ends == End.RUNNING)

@@ -13,6 +13,7 @@ from .agents import Agent
 from .gym_env import ILLEGAL
 from .learner_games import LearnerGames
 from .rules import Rules
+from .set_up import read_options, read_reset_mask
 from .snapshot import END_NAMES
 from .state import End
 
@@ -65,9 +66,28 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Deal new rounds; the same seed, the same rounds."""
+        """Deal new rounds; the same seed, the same rounds.
+
+        Parameters
+        ----------
+        options : dict, optional
+            ``"deck"`` and ``"dealer"``: as in `PocketUnoEnv.reset`, for every round that is dealt.
+            ``"reset_mask"``: bool, shape ``(num_envs,)``, True where a round is dealt; the others
+            go on.
+
+        Raises
+        ------
+        ValueError
+            For an option that makes no game; the rounds in progress stay as they were.
+        """
+        games = self.games
+        dealer, deck = read_options(games.rules, games.num_players, options, masked=True)
+        index = read_reset_mask(games.num_games, options)
+        if index is not None and not self._started:
+            raise RuntimeError("there are no rounds yet to go on; call reset() without reset_mask")
         super().reset(seed=seed)
-        self.games.start(np.uint64(self.np_random.integers(2**64, dtype=np.uint64)))
+        start = np.uint64(self.np_random.integers(2**64, dtype=np.uint64))
+        games.start(start, index, dealer, deck)
         self._started = True
         return self.games.look(), self._infos()
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pocket_uno_env.actions import Move
-from pocket_uno_env.batch import act_rows, step_rows
+from pocket_uno_env.batch import act_index
 from pocket_uno_env.engine import is_legal, write_mask
 from pocket_uno_env.kernel import kernel
+from pocket_uno_env.row_kernels import step_rows
 from pocket_uno_env.rules import NO_COLOR
 from pocket_uno_env.state import Effect, End, Phase
 
@@ -199,7 +200,7 @@ def check_rows(rules, rows, policy, decisions, max_cycles):
                 return -3
             if not _conserved(rules[0], row):
                 return -4
-            act_rows(rules, rows, index, policy, action)
+            act_index(rules, rows, index, policy, action)
             step_rows(rules, rows, index, action, max_cycles)
             checked += 1
         if row.end != End.RUNNING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pocket_uno_env import Rules, reference
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.batch import act_rows
+from pocket_uno_env.batch import act_index
 from pocket_uno_env.deal import new_game
 from pocket_uno_env.engine import apply, truncate, write_mask
 from pocket_uno_env.record import Log, deal_entry
@@ -37,7 +37,7 @@ def lockstep(rules: Rules, num_players: int, seed: int, decisions: int, cap: int
     gets near the end of a round.
     """
     rng = np.random.default_rng(seed)
-    table, cat, log = rules.table, catalogue(rules), Log(rules)
+    table, cat, log = rules._table, catalogue(rules), Log(rules)
     rows, index, action = new_rows(1), np.zeros(1, np.int64), np.zeros(1, np.int64)
     mask = np.zeros(len(cat), np.int8)
     fields, row = rules.to_dict(), None
@@ -68,7 +68,7 @@ def lockstep(rules: Rules, num_players: int, seed: int, decisions: int, cap: int
                 game.truncate()
                 continue
             policy = Policy.GREEDY if rng.random() < greed else Policy.RANDOM
-            act_rows(table, rows, index, int(policy), action)
+            act_index(table, rows, index, int(policy), action)
             seat, name = int(row["to_act"]), cat.names[action[0]]
             apply(table[0], row, int(action[0]), None, log.clear())
             events = log.events([seat, name])

@@ -24,6 +24,7 @@ from pocket_uno_env.agents import (
 )
 from pocket_uno_env.arena import play
 from pocket_uno_env.observation import observation_size
+from pocket_uno_env.rows import mask_rows, observe_rows, reset_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import Phase, new_rows
@@ -33,7 +34,7 @@ POCKET = Rules()
 
 def dealt(count=8, seats=2, rules=POCKET):
     rows = new_rows(count)
-    batch.reset_rows(rules.table, rows, seats, np.uint64(3), np.uint64(0))
+    reset_rows(rules.table, rows, seats, np.uint64(3), np.uint64(0))
     return rows
 
 
@@ -109,8 +110,8 @@ def test_an_observation_agent_gets_what_the_seats_to_act_may_know():
     actions = ObservationAgent("mine", choose).act_rows(POCKET, rows, index)
     observations = np.zeros((2, observation_size(POCKET, 2)), np.float32)
     masks = np.zeros((2, len(catalogue(POCKET))), np.int8)
-    batch.observe_rows(POCKET.table, rows, index, observations)
-    batch.mask_rows(POCKET.table, rows, index, masks)
+    observe_rows(POCKET.table, rows, index, observations)
+    mask_rows(POCKET.table, rows, index, masks)
     assert np.array_equal(seen["observations"], observations)
     assert np.array_equal(seen["masks"], masks)
     assert actions.dtype == np.int64

@@ -63,7 +63,7 @@ def test_the_compiled_network_is_the_one_that_was_trained() -> None:
     games.fill(belief.new_positions(POCKET, 64))
     rows = games._rows[games._rows["phase"] == Phase.PLAY]
     positions, found = belief.new_positions(POCKET, len(rows)), np.zeros(len(rows))
-    _likelihoods(POCKET.table, rows, network, new_unseen(), positions, found)
+    _likelihoods(POCKET._table, rows, network, new_unseen(), positions, found)
     assert len(rows) > 20 and by_torch(network, positions) == pytest.approx(found, abs=1e-3)
 
 

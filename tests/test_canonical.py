@@ -8,7 +8,7 @@ from games import every_game
 
 from pocket_uno_env import Rules
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.batch import act_rows, mask_rows, observe_rows, reset_rows, step_rows
+from pocket_uno_env.batch import act_rows
 from pocket_uno_env.canonical import (
     PER_COLOR_BLOCKS,
     PER_KIND_BLOCKS,
@@ -18,6 +18,7 @@ from pocket_uno_env.canonical import (
     view_actions,
 )
 from pocket_uno_env.observation import layout, observation_size
+from pocket_uno_env.rows import mask_rows, observe_rows, reset_rows, step_rows
 from pocket_uno_env.rules import NO_COLOR, NO_KIND
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import NO_CARD, End, new_rows
@@ -69,13 +70,13 @@ def moved_cards(words, moved_card):
 def recolored(rules, rows, new_color):
     """The same games with colour c called ``new_color[c]``."""
     # Every physical card by its kind's name without colour, its colour, and which copy it is.
-    deck = [int(card) for card in rules.table["deck"][0][: rules.n_cards]]
+    deck = [int(card) for card in rules._table["deck"][0][: rules.n_cards]]
     keys = [(k.symbol, k.color, copy) for k in rules.kinds for copy in range(k.copies)]
     place = dict(zip(keys, deck, strict=True))
     moved_card = np.arange(256)
     for (symbol, color, copy), card in place.items():
         moved_card[card] = place[symbol, None if color is None else new_color[color], copy]
-    kind_of = rules.table["card_kind"][0]
+    kind_of = rules._table["card_kind"][0]
     kind_moved = {int(kind_of[card]): int(kind_of[moved_card[card]]) for card in deck}
     kind_moved[NO_KIND] = NO_KIND
     color_moved = {**dict(enumerate(new_color)), NO_COLOR: NO_COLOR}

@@ -41,7 +41,7 @@ def test_over_all_cards_that_may_come_the_luck_of_a_draw_is_zero(forced, hand):
         note = control.Note.FORCED if forced else control.Note.DRAW
         log[:5] = [2, note, seat, control.Note.CARD, kind]
         control._read(
-            rules.table[0], rows[0], log, pile.astype(np.int64), np.array([hand, 1], np.uint64),
+            rules._table[0], rows[0], log, pile.astype(np.int64), np.array([hand, 1], np.uint64),
             np.array([3, 2]), np.array([seat, other]), luck,
         )  # fmt: skip
         total += copies * luck

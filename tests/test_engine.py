@@ -18,8 +18,10 @@ from scipy import stats
 from pocket_uno_env import Rules
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.aec_env import IllegalActionError
-from pocket_uno_env.batch import act_rows, first_illegal, reset_rows, step_rows
+from pocket_uno_env.batch import act_rows
 from pocket_uno_env.observation import observation_size
+from pocket_uno_env.row_kernels import first_illegal
+from pocket_uno_env.rows import reset_rows, step_rows
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import End, new_rows
 
@@ -36,7 +38,7 @@ def fresh_rows(rules: Rules, num_players: int, n: int, seed: int = 0, first: int
 def test_mask_equals_brute_force_in_random_play(rules: Rules, num_players: int) -> None:
     # 29 games of 40,000 decisions: more than a million in all.
     rows = fresh_rows(rules, num_players, 2000, seed=3)
-    checked = check_rows(rules.table, rows, int(Policy.RANDOM), 40_000, 20_000)
+    checked = check_rows(rules._table, rows, int(Policy.RANDOM), 40_000, 20_000)
     assert checked > 0
     assert checked == 40_000 or (rows["end"] != End.RUNNING).all()
 
@@ -44,7 +46,7 @@ def test_mask_equals_brute_force_in_random_play(rules: Rules, num_players: int) 
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
 def test_mask_equals_brute_force_in_greedy_play(rules: Rules, num_players: int) -> None:
     rows = fresh_rows(rules, num_players, 500, seed=4)
-    assert check_rows(rules.table, rows, int(Policy.GREEDY), 10_000, 20_000) > 0
+    assert check_rows(rules._table, rows, int(Policy.GREEDY), 10_000, 20_000) > 0
 
 
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
@@ -74,7 +76,7 @@ def play_out(rules: Rules, rows: np.ndarray, policy: Policy, limit: int = 300) -
     for _ in range(limit):
         chosen = actions[: len(running)]
         act_rows(rules.table, rows, running, int(policy), chosen)
-        assert first_illegal(rules.table, rows, running, chosen) == -1
+        assert first_illegal(rules._table, rows, running, chosen) == -1
         step_rows(rules.table, rows, running, chosen, 20_000)
         running = running[rows["end"][running] == End.RUNNING]
         if not len(running):
@@ -104,7 +106,8 @@ def test_a_copied_row_goes_on_identically() -> None:
 GOLDEN = """
 import numpy as np, hashlib, json
 from pocket_uno_env import Rules
-from pocket_uno_env.batch import act_rows, reset_rows, step_rows, observe_rows, mask_rows
+from pocket_uno_env.batch import act_rows
+from pocket_uno_env.rows import reset_rows, step_rows, observe_rows, mask_rows
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.observation import observation_size
 from pocket_uno_env.state import new_rows
@@ -198,7 +201,7 @@ def test_first_dealer_is_random() -> None:
 def test_dealing_begins_anew_when_only_wilds_are_left() -> None:
     rules = Rules.preset("mini")
     rows = fresh_rows(rules, 2, 3000, seed=13)
-    top = rules.table["card_kind"][0][rows["discard_pile"][:, 0]]
+    top = rules._table["card_kind"][0][rows["discard_pile"][:, 0]]
     assert (top < 4).all() and (rows["discard_count"] == 1).all()
 
 

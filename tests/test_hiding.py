@@ -50,7 +50,7 @@ def moved(words: np.ndarray, moved_to: np.ndarray) -> np.ndarray:
 def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Generator) -> int:
     """Exchange at random all cards that `seat` cannot place; returns how many moved."""
     places = np.zeros(rules.n_cards, np.int64)
-    _places(rules.table, rows, seat, places)
+    _places(rules._table, rows, seat, places)
     hidden = np.flatnonzero(places == UNSEEN)
     shuffled = rng.permutation(hidden)
     row = rows[0]
@@ -61,7 +61,7 @@ def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Gen
         for books in ("hands", "known", "shown"):
             row[books][player] = moved(before[books][player], moved_to)
         held = cards_in(row["hands"][player])
-        kinds = rules.table["card_kind"][0][held]
+        kinds = rules._table["card_kind"][0][held]
         row["hand_kinds"][player] = sum({1 << int(kind) for kind in kinds})
         assert len(held) == row["hand_size"][player]
     drawn = int(row["draw_count"])
@@ -115,9 +115,9 @@ def test_what_a_seat_cannot_know_changes_nothing(rules, num_players: int, policy
 
 def refresh(raw: Any) -> None:
     """Make the env look at its (changed) row again, as `step` does after a decision."""
-    from pocket_uno_env.batch import look_row
+    from pocket_uno_env.row_kernels import look_row
 
-    look_row(raw.rules.table, raw.rows, raw._observation, raw._mask)
+    look_row(raw.rules._table, raw.rows, raw._observation, raw._mask)
 
 
 def test_idle_agents_have_no_legal_action_and_nobody_has_after_the_end() -> None:
@@ -276,7 +276,7 @@ def test_encoders_and_policies_read_rows_through_information_only(module: str) -
 def test_draw_pile_cards_count_as_unseen() -> None:
     env = start(HANDS, "R9", ["B8"], [])
     places = np.zeros(52, np.int64)
-    _places(env.rules.table, env.rows, 0, places)
+    _places(env.rules._table, env.rows, 0, places)
     row = env.rows[0]
     assert (places[row["draw_pile"][: row["draw_count"]]] == UNSEEN).all()
     assert (places == UNSEEN).sum() == 52 - 5 - 1

@@ -15,7 +15,6 @@ from games import every_game
 from test_mini_tree import ENDS, SEQUENCES
 
 from pocket_uno_env import Rules
-from pocket_uno_env.batch import observe_row
 from pocket_uno_env.deal import new_game
 from pocket_uno_env.deals import Setting, deals
 from pocket_uno_env.engine import apply
@@ -23,6 +22,7 @@ from pocket_uno_env.events import HIDDEN
 from pocket_uno_env.history import History
 from pocket_uno_env.observation import observation_size
 from pocket_uno_env.record import Log, deal_entry
+from pocket_uno_env.row_kernels import observe_row
 from pocket_uno_env.rules import NO_KIND
 from pocket_uno_env.snapshot import snapshot
 from pocket_uno_env.state import NO_SEAT, End, as_record, new_rows
@@ -96,7 +96,7 @@ def test_a_history_plays_what_the_engine_plays(rules: Rules, seats: int) -> None
             if history.over:
                 break
             action = int(rng.choice(history.legal()))
-            apply(rules.table[0], rows[0], action, None, log.clear())
+            apply(rules._table[0], rows[0], action, None, log.clear())
             history = told(history.after(action), log.events([0, "acts"]), kinds)
 
 

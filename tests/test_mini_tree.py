@@ -15,11 +15,11 @@ import numpy as np
 
 from pocket_uno_env import Rules, reference
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.batch import mask_rows
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.engine import apply
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.record import kinds_of
+from pocket_uno_env.row_kernels import mask_rows
 from pocket_uno_env.state import End, new_rows
 
 RULES = Rules.preset("mini")
@@ -81,7 +81,7 @@ def count_reference() -> tuple[list[int], list[int]]:
 
 
 def count_engine() -> tuple[list[int], list[int]]:
-    table, names = RULES.table, catalogue(RULES).names
+    table, names = RULES._table, catalogue(RULES).names
     sequences, ends = Counter[int](), Counter[int]()
     masks = np.zeros((1, len(names)), np.int8)
     kind_of = table["card_kind"][0]

@@ -22,7 +22,7 @@ def test_each_encoder_fills_its_blocks(rules: Rules, num_players: int) -> None:
         for name, encode in ENCODERS:
             vector = np.zeros(observation_size(rules, num_players), np.float32)
             place = blocks[name].slice if name in blocks else slice(len(vector), len(vector))
-            end = encode(rules.table[0], raw.rows[0], 0, vector, place.start, 1)
+            end = encode(rules._table[0], raw.rows[0], 0, vector, place.start, 1)
             assert end == place.stop, name
             assert not vector[: place.start].any() and not vector[end:].any()
             assert (vector[place] == whole[place]).all(), name

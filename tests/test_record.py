@@ -11,10 +11,11 @@ import pytest
 from games import every_game, play, raw_env, scripted_action
 
 from pocket_uno_env import RecordError, Rules, replay
-from pocket_uno_env.batch import act_rows, reset_rows, step_rows
+from pocket_uno_env.batch import act_rows
 from pocket_uno_env.record import from_actions
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.rng import row_seed
+from pocket_uno_env.rows import reset_rows, step_rows
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import new_rows
 

@@ -10,8 +10,8 @@ import pytest
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.rllib import GAME, MODULES, export
-from pocket_uno_env.batch import mask_rows, observe_rows, reset_rows
 from pocket_uno_env.observation import observation_size
+from pocket_uno_env.rows import mask_rows, observe_rows, reset_rows
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.state import new_rows
 

@@ -167,7 +167,7 @@ def test_record_fields_unknown_or_missing() -> None:
 
 @pytest.mark.parametrize("rules", ODD_RULES.values(), ids=ODD_RULES.keys())
 def test_table_agrees_with_names(rules: Rules) -> None:
-    table = rules.table[0]
+    table = rules._table[0]
     for index, kind in enumerate(rules.kinds):
         bit = 1 << index
         assert bool(int(table["wild_kinds"]) & bit) == (kind.color is None)

@@ -14,10 +14,11 @@ from pocket_uno_env import Rules
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load
 from pocket_uno_env.arena import play
-from pocket_uno_env.batch import mask_rows, observe_row, observe_rows, step_rows
 from pocket_uno_env.canonical import color_tables, plain_actions
 from pocket_uno_env.observation import observation_size
 from pocket_uno_env.payoff import REWARDS, round_payoffs
+from pocket_uno_env.row_kernels import observe_row
+from pocket_uno_env.rows import mask_rows, observe_rows, step_rows
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.state import End
 
@@ -95,13 +96,13 @@ def test_transitions_run_from_one_decision_of_the_learner_to_the_next(
                 continue
             ended += 1
             payoffs = np.zeros(num_players)
-            round_payoffs(made.table[0], row[0], REWARDS[reward], payoffs)
+            round_payoffs(made._table[0], row[0], REWARDS[reward], payoffs)
             assert abs(payoffs.sum()) < 1e-12
             assert rewards[i] == np.float32(payoffs[learner[i]])
             assert infos[i]["TimeLimit.truncated"] == (row["end"][0] == End.TRUNCATED)
             assert infos[i]["end"] == End(row["end"][0]).name.lower()
             final = np.zeros_like(observations[i])
-            observe_row(made.table, row, learner[i], final)
+            observe_row(made._table, row, learner[i], final)
             assert np.array_equal(infos[i]["terminal_observation"], final)
             assert env.games.rows["end"][i] == End.RUNNING
             assert env.games.rows["rng"][i] != row["rng"][0]

@@ -21,13 +21,14 @@ import pocket_uno_env
 from pocket_uno_env import Rules, scripted
 from pocket_uno_env.agents import load, tune
 from pocket_uno_env.arena import play
-from pocket_uno_env.batch import act_rows, mask_rows, reset_rows, step_rows
+from pocket_uno_env.batch import act_rows
 from pocket_uno_env.bits import bit
 from pocket_uno_env.counting import believe, count_cards, guilt_chance, reply_chances, unseen
 from pocket_uno_env.engine import apply, is_legal, matching_kinds
 from pocket_uno_env.heuristics import Feature, as_array, weights_for
 from pocket_uno_env.information import PUBLIC_FIELDS, UNSEEN, place_of
 from pocket_uno_env.kernel import kernel
+from pocket_uno_env.rows import mask_rows, reset_rows, step_rows
 from pocket_uno_env.scripted import Policy, act
 from pocket_uno_env.state import End, Phase, new_rows
 from pocket_uno_env.turns import goes_out
@@ -75,7 +76,7 @@ def one_action(rules: Rules, rows: Any, policy: Policy) -> int:
 def test_every_action_is_legal(rules: Rules, num_players: int, policy: Policy) -> None:
     count = 30 if policy in RANDOM else 100
     rows = new_games(rules, num_players, count, seed=int(policy))
-    over = play_checked(rules.table, rows, np.array([policy]), 1500)
+    over = play_checked(rules._table, rows, np.array([policy]), 1500)
     assert over >= 0, f"illegal in phase {Phase(-1 - over).name}"
     if policy not in RANDOM:
         assert over >= count - 1
@@ -84,7 +85,7 @@ def test_every_action_is_legal(rules: Rules, num_players: int, policy: Policy) -
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
 def test_every_action_is_legal_in_mixed_company(rules: Rules, num_players: int) -> None:
     rows = new_games(rules, num_players, 200, seed=9)
-    assert play_checked(rules.table, rows, MIXED, 3000) >= 0
+    assert play_checked(rules._table, rows, MIXED, 3000) >= 0
 
 
 @pytest.mark.parametrize("policy", Policy)
@@ -92,7 +93,7 @@ def test_the_same_game_again(policy: Policy) -> None:
     for rules in (Rules(), Rules.preset("classic", wild_draw_four="challenge")):
         games = [new_games(rules, 4, 20, seed=3) for _ in range(2)]
         for rows in games:
-            play_checked(rules.table, rows, np.array([policy]), 500)
+            play_checked(rules._table, rows, np.array([policy]), 500)
         assert games[0].tobytes() == games[1].tobytes()
 
 
@@ -116,7 +117,8 @@ PLAIN = """
 import hashlib
 import numpy as np
 from pocket_uno_env import Rules
-from pocket_uno_env.batch import act_rows, reset_rows, step_rows
+from pocket_uno_env.batch import act_rows
+from pocket_uno_env.rows import reset_rows, step_rows
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import new_rows
 digest = hashlib.sha256()
@@ -195,7 +197,7 @@ def test_random_is_uniform_over_the_legal_actions() -> None:
     )
     rng = np.random.default_rng(0)
     for rules in (Rules(), Rules.preset("pocket", opening_wild="first_player_chooses"), house):
-        n_actions = int(rules.table["n_actions"][0])
+        n_actions = int(rules._table["n_actions"][0])
         rows = new_games(rules, 3, 400, seed=2)
         seen: dict[int, int] = {}
         masks = np.zeros((1, n_actions), np.int8)
@@ -344,7 +346,7 @@ def places(rules, rows, seat, out):
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
 def test_counting_agrees_with_what_the_seat_can_place(rules: Rules, num_players: int) -> None:
     rng = np.random.default_rng(5)
-    kinds = rules.table["card_kind"][0][: rules.n_cards]
+    kinds = rules._table["card_kind"][0][: rules.n_cards]
     at = np.zeros(rules.n_cards, np.int64)
     out = np.zeros(len(rules.kinds) + 4)
     for seed in range(5):
@@ -357,8 +359,8 @@ def test_counting_agrees_with_what_the_seat_can_place(rules: Rules, num_players:
                 other = int(rng.integers(num_players))
                 other = other if other != seat else (seat + 1) % num_players
                 top = np.array([rng.integers(len(rules.kinds)), rng.integers(rules.colors)])
-                counted(rules.table, rows, other, top, out)
-                places(rules.table, rows, seat, at)
+                counted(rules._table, rows, other, top, out)
+                places(rules._table, rows, seat, at)
                 expected = np.bincount(kinds[at == UNSEEN], minlength=len(rules.kinds))
                 assert out[:-4].tolist() == expected.tolist()
                 assert out[-2] == (at == other).sum()
@@ -371,7 +373,7 @@ def test_counting_agrees_with_what_the_seat_can_place(rules: Rules, num_players:
 def test_an_unseen_hand_answers_as_often_as_counting_says() -> None:
     # At the start nothing is known: the estimate is that of cards drawn with replacement.
     rules = Rules()
-    kinds, out = rules.table["card_kind"][0], np.zeros(len(rules.kinds) + 4)
+    kinds, out = rules._table["card_kind"][0], np.zeros(len(rules.kinds) + 4)
     rows = new_games(rules, 2, 4000)
     said, did = [], []
     for i in range(4000):
@@ -381,7 +383,7 @@ def test_an_unseen_hand_answers_as_often_as_counting_says() -> None:
         other = 1 - int(row["to_act"][0])
         top = int(kinds[row["discard_pile"][0, row["discard_count"][0] - 1]])
         color = int(row["active_color"][0])
-        counted(rules.table, row, other, np.array([top, color]), out)
+        counted(rules._table, row, other, np.array([top, color]), out)
         said.append(out[-4])
         did.append(playable(rules, int(row["hand_kinds"][0, other]), top, color) != 0)
     assert abs(np.mean(said) - np.mean(did)) < 0.05
@@ -393,7 +395,7 @@ def matching(rules, hand, top, color):
 
 
 def playable(rules: Rules, hand: int, top: int, color: int) -> int:
-    return int(matching(rules.table, np.uint64(hand), top, color))
+    return int(matching(rules._table, np.uint64(hand), top, color))
 
 
 @kernel
@@ -427,7 +429,7 @@ def test_going_out_in_one_turn_is_found_whenever_possible() -> None:
         expected = in_one_turn(rules, hand, top, color, keepers)
         found += expected
         mine = np.uint64(hand & keepers)
-        assert one_turn(rules.table, np.uint64(hand), cards, top, color, mine) == expected
+        assert one_turn(rules._table, np.uint64(hand), cards, top, color, mine) == expected
     assert 100 < found < 1400
 
 
@@ -458,7 +460,7 @@ def test_weights_are_complete_and_found_by_rules_and_players() -> None:
         ("classic", 10, "classic, more players"),
     ):
         rows = new_games(Rules.preset(rules), players, 1)
-        assert list(WEIGHTS)[entry_for(Rules.preset(rules).table, rows)] == entry
+        assert list(WEIGHTS)[entry_for(Rules.preset(rules)._table, rows)] == entry
 
 
 def tiny(**changed: Any) -> tune.Options:

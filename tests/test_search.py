@@ -19,7 +19,6 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.policy import NEVER, PolicyAgent
 from pocket_uno_env.agents.search import PLAUSIBLE, SearchAgent, Settings, parse
-from pocket_uno_env.batch import mask_rows, observe_rows
 from pocket_uno_env.belief import shows_choice, would_play, write_rule_weights
 from pocket_uno_env.determinize import (
     fill_ways,
@@ -33,6 +32,7 @@ from pocket_uno_env.determinize import (
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.learner_games import LearnerGames
 from pocket_uno_env.observation import observation_size
+from pocket_uno_env.rows import mask_rows, observe_rows
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import new_rows
 
@@ -46,7 +46,7 @@ def _redeal(rules, rows, unseen, seed):
 
 def redealt(rules: Rules, rows: np.ndarray, seed: int, unseen: Any = None) -> np.ndarray:
     guess = rows.copy()
-    _redeal(rules.table, guess, unseen or new_unseen(), np.uint64(seed))
+    _redeal(rules._table, guess, unseen or new_unseen(), np.uint64(seed))
     return guess
 
 
@@ -119,7 +119,7 @@ def test_hidden_cards_do_not_change_the_decision(rules: str, num_players: int, s
 def exchange_copies(rules: Rules, rows: np.ndarray) -> None:
     """Let the copies of every kind change places, in a ring: nobody can tell."""
     renamed = np.arange(256)
-    kinds = rules.table[0]["card_kind"][: rules.n_cards]
+    kinds = rules._table[0]["card_kind"][: rules.n_cards]
     for kind in np.unique(kinds):
         cards = np.flatnonzero(kinds == kind)
         renamed[cards] = np.roll(cards, 1)
@@ -186,7 +186,7 @@ def test_hands_are_drawn_in_proportion_to_the_product_of_their_weights() -> None
     unseen.weights[1, :] = 1e-3
     heavy = {3: 1.0, 20: 2.0, 30: 4.0}  # with two more cards of 43 light ones, nearly always
     hidden = np.zeros(128, np.uint8)
-    count = list_unseen(rules.table[0], env.rows[0], 0, hidden)
+    count = list_unseen(rules._table[0], env.rows[0], 0, hidden)
     light = [c for c in hidden[:count] if c not in heavy]
     heavy = {c: w for c, w in heavy.items() if c in hidden[:count]}
     assert len(heavy) == 3
@@ -212,14 +212,14 @@ def test_hands_are_drawn_in_proportion_to_the_product_of_their_weights() -> None
 
 def test_uniform_weights_have_the_likelihood_of_a_fair_deal() -> None:
     env = start(HANDS[:2], "R9", [], [])
-    value = log_likelihood(env.rules.table[0], env.rows[0], 0, 1, new_unseen())
+    value = log_likelihood(env.rules._table[0], env.rows[0], 0, 1, new_unseen())
     assert value == pytest.approx(-np.log(1_370_754))  # 46 cards, 5 in a hand
 
 
 def test_who_drew_is_believed_to_lack_the_color_and_wilds() -> None:
     env = start(HANDS[:2], "Y9", ["B8", "G8"], ["draw"])  # seat 0 lacks yellow
     weights = np.ones((10, 128))
-    write_rule_weights(env.rules.table[0], env.rows[0], 1, 0.9, weights)
+    write_rule_weights(env.rules._table[0], env.rows[0], 1, 0.9, weights)
     by_kind = {kind.name: weights[0, c] for c, kind in enumerate(env.rules.kinds[:48])}
     assert by_kind["Y3"] == pytest.approx(0.1) and by_kind["R3"] == 1.0
     assert weights[0, 51] == pytest.approx(0.1)
@@ -240,7 +240,7 @@ def test_the_last_play_is_what_its_policy_would_have_played() -> None:
         found = []
         for seed in range(30):
             for raw in play(raw_env(seed, rules=rules, num_players=2), Policy.STRONG):
-                found.append(_explains(rules.table, raw.rows, scratch, int(policy)))
+                found.append(_explains(rules._table, raw.rows, scratch, int(policy)))
         found = np.array(found)
         assert (found >= 0).sum() > 100
         shares[policy] = found[found >= 0].mean()
@@ -249,8 +249,8 @@ def test_the_last_play_is_what_its_policy_would_have_played() -> None:
 
 def test_unknown_cards_are_those_not_seen() -> None:
     env = start(HANDS, "R9", ["B8", "G8", "B7", "G6"], ["play W+2:G", "challenge"])
-    assert unknown_size(env.rules.table[0], env.rows[0], 1, 0) == 2  # drawn as a penalty
-    assert unknown_size(env.rules.table[0], env.rows[0], 2, 0) == 6
+    assert unknown_size(env.rules._table[0], env.rows[0], 1, 0) == 2  # drawn as a penalty
+    assert unknown_size(env.rules._table[0], env.rows[0], 2, 0) == 6
 
 
 # Agents.

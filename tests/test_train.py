@@ -20,7 +20,7 @@ from pocket_uno_env import Rules, runs
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.policy import load_policy
 from pocket_uno_env.arena import play
-from pocket_uno_env.batch import reset_rows
+from pocket_uno_env.rows import reset_rows
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.state import new_rows
 

@@ -143,7 +143,7 @@ def test_the_compiled_critic_says_what_the_trained_one_says(rules, num_players, 
     with torch.no_grad():
         values = model.policy.predict_values(torch.from_numpy(env.reset()))[:, 0].numpy()
     expected = (values * (num_players - 1) + 1) / num_players
-    found = [_share(games.rules.table, games.rows[i : i + 1], mask, critic) for i in range(GAMES)]
+    found = [_share(games.rules._table, games.rows[i : i + 1], mask, critic) for i in range(GAMES)]
     assert np.allclose(found, np.clip(expected, 0, 1), atol=1e-5)
     assert np.std(expected) > 1e-3
 

@@ -60,7 +60,7 @@ class AllHands(VecEnvWrapper):
         wide = np.empty((games.num_games, self.observation_space.shape[0]), np.float32)
         wide[:, : self.visible] = observations
         write_hidden_rows(
-            games.rules.table,
+            games.rules._table,
             games.rows,
             self._kinds,
             games.orders,

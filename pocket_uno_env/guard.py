@@ -1,0 +1,45 @@
+"""`Guard`: one thread at a time in an object whose calls change it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+
+class Guard:
+    """``with guard:`` around each call of an object that threads must not share.
+
+    Compiled code runs without the GIL, so a second thread would step games that the first has half
+    stepped. It gets RuntimeError instead. Copies, pickles and forked processes have guards of
+    their own.
+
+    Parameters
+    ----------
+    what : str
+        What is guarded, for the message.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def __enter__(self) -> None:
+        if self._process != os.getpid():
+            if self._lock.locked():
+                raise RuntimeError(
+                    f"the process was forked while a thread was using this {self._what}, whose "
+                    "games are half stepped; make a new one"
+                )
+            self._process = os.getpid()
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                f"another thread is using this {self._what}; make one for each thread"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Guard, (self._what,)
