@@ -17,6 +17,8 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.policy import check_game, look
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.canonical import color_tables, plain_actions
+from pocket_uno_env.excerpt import excerpt
+from pocket_uno_env.files import FileError, parse_json, read_file
 from pocket_uno_env.learner_games import VIEWS
 from pocket_uno_env.observation import layout
 from pocket_uno_env.rules import Rules, RulesError
@@ -24,6 +26,10 @@ from pocket_uno_env.rules import Rules, RulesError
 FORMAT = "pocket-uno-onnx/1"
 INPUTS = ("observation", "action_mask")
 OUTPUTS = ("logits", "action")
+FIELDS = ("rules", "num_players", "observation", "actions")
+"""The metadata in JSON."""
+LONGEST = 1 << 28
+"""The most bytes of a file."""
 
 
 def metadata(rules: Rules, num_players: int, view: str) -> dict[str, str]:
@@ -67,9 +73,9 @@ class OnnxAgent(Agent):
     def __init__(self, path: str | Path) -> None:
         self.name = f"onnx:{path}"
         try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise AgentError(f"cannot read the ONNX file {path}: {error}") from error
+            data = read_file(Path(path), LONGEST)
+        except FileError as error:
+            raise AgentError(str(error)) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # the network is small, and others play at the same time
         options.log_severity_level = 4  # what is wrong with a file is said once, below
@@ -82,6 +88,7 @@ class OnnxAgent(Agent):
         about = self._session.get_modelmeta().custom_metadata_map
         self.rules, self.num_players, self.view = _game(about, str(path))
         self._check_shapes(str(path))
+        self._try(str(path))
         self.data = np.frombuffer(data, np.uint8)
 
     def _check_shapes(self, path: str) -> None:
@@ -104,6 +111,28 @@ class OnnxAgent(Agent):
                 f"{path} has the inputs {inputs} and the outputs {outputs}; expected "
                 f"{expected_inputs} and {expected_outputs}"
             )
+        for one in (*self._session.get_inputs(), *self._session.get_outputs()):
+            if not one.shape or isinstance(one.shape[0], int):
+                raise AgentError(
+                    f"{path} does not take any number of positions: {one.name!r} has the shape "
+                    f"{one.shape}, expected a first dimension with a name; export the network again"
+                )
+
+    def _try(self, path: str) -> None:
+        """Refuse a network that does not do what its inputs and outputs promise."""
+        size = layout(self.rules, self.num_players)[-1].slice.stop
+        n_actions = len(catalogue(self.rules))
+        masks = np.eye(n_actions, dtype=np.int8)  # in each line one action is legal
+        observations = np.ones((n_actions, size), np.float32)
+        try:
+            logits, actions = self.run(observations, masks)
+        except Exception as error:  # onnxruntime's errors have no class in common
+            raise AgentError(f"onnxruntime cannot run {path}: {error}") from error
+        legal = np.diagonal(logits) if logits.shape == masks.shape else np.array([np.nan])
+        if not np.isfinite(legal).all():
+            raise AgentError(f"{path} gives logits that are no finite numbers")
+        if not np.array_equal(actions, np.arange(n_actions)):
+            raise AgentError(f"{path} chooses actions that its mask forbids")
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse cards, decisions or a number of players other than those of the training."""
@@ -141,22 +170,23 @@ def _game(about: dict[str, str], path: str) -> tuple[Rules, int, str]:
     """Rules, players and view by the metadata; AgentError if they are not ours or not of now."""
     if about.get("format") != FORMAT:
         raise AgentError(
-            f"{path} has the format {about.get('format')!r}; expected {FORMAT!r}, a network that "
-            "`python -m agents.export` wrote"
+            f"{path} has the format {excerpt(about.get('format'))}; expected {FORMAT!r}, a network "
+            "that `python -m agents.export` wrote"
         )
+    view = about.get("view")
+    if view not in VIEWS:
+        raise AgentError(f"{path} has the view {excerpt(view)}; expected one of {VIEWS}")
     try:
-        rules = Rules.from_dict(json.loads(about["rules"]))
-        players = rules.check_players(json.loads(about["num_players"]))
-        expected = metadata(rules, players, about["view"])
-        layouts = {key: json.loads(about.get(key, "null")) for key in ("observation", "actions")}
-    except (KeyError, ValueError, TypeError, RecursionError, RulesError) as error:
-        raise AgentError(f"the metadata of {path} are damaged: {error!r}") from error
-    if about["view"] not in VIEWS:
-        raise AgentError(f"{path} has the view {about['view']!r}; expected one of {VIEWS}")
-    for key, found in layouts.items():
-        if found != json.loads(expected[key]):
+        fields = {key: parse_json(about.get(key, ""), key) for key in FIELDS}
+        rules = Rules.from_dict(fields["rules"])
+        players = rules.check_players(fields["num_players"])
+    except (FileError, RulesError) as error:
+        raise AgentError(f"the metadata of {path} are damaged: {error}") from error
+    expected = metadata(rules, players, view)
+    for key in ("observation", "actions"):
+        if fields[key] != json.loads(expected[key]):
             raise AgentError(
                 f"{path} was written for another {key} layout than this version has; export the "
                 "network again"
             )
-    return rules, players, about["view"]
+    return rules, players, view

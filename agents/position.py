@@ -16,11 +16,13 @@ import numpy as np
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.cards import COLOR_NAMES, COLORS, DIGITS, WILDS
 from pocket_uno_env.deal import deal_round, new_game
+from pocket_uno_env.excerpt import excerpt
 from pocket_uno_env.kernel import kernel
 from pocket_uno_env.piles import draw_card, lay, leave_hand, reshuffle
 from pocket_uno_env.rows import step_rows
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.sight import legal_names
+from pocket_uno_env.snapshot import phase_name
 from pocket_uno_env.state import Phase, new_rows
 
 PHASES = ("play", "drawn", "challenge", "uno", "catch", "give")
@@ -84,8 +86,10 @@ def read_position(fields: Mapping[str, Any]) -> Position:
         ``phase`` (default "play") with ``drawn``; ``before_top`` and ``before_color``, what the
         last card was played upon (challenge, uno, catch, give); ``silent``, the seat to catch.
     """
+    if not isinstance(fields, Mapping):
+        raise AdviceError(f"a position is a JSON object, not {excerpt(fields)}")
     if unknown := sorted(str(key) for key in set(fields) - _FIELDS):
-        raise AdviceError(f"there is no field {unknown[0]!r}; there are {sorted(_FIELDS)}")
+        raise AdviceError(f"there is no field {excerpt(unknown[0])}; there are {sorted(_FIELDS)}")
     for needed in ("hand", "top", "others"):
         if needed not in fields:
             raise AdviceError(f"the field {needed!r} is missing")
@@ -103,15 +107,18 @@ def read_position(fields: Mapping[str, Any]) -> Position:
     if len(scores) != seats:
         raise AdviceError(f"'scores' has {len(scores)} numbers; expected {seats}, yours first")
     direction = fields.get("direction", 1)
-    if direction not in (1, -1) or isinstance(direction, bool):
-        raise AdviceError(f"'direction' is {direction!r}; expected 1 (clockwise) or -1")
+    if type(direction) is not int or direction not in (1, -1):
+        raise AdviceError(f"'direction' is {excerpt(direction)}; expected 1 (clockwise) or -1")
     phase = fields.get("phase", "play")
     if phase not in PHASES:
-        raise AdviceError(f"'phase' is {phase!r}; expected one of {list(PHASES)}")
+        raise AdviceError(f"'phase' is {excerpt(phase)}; expected one of {list(PHASES)}")
     drawn, before = fields.get("drawn"), fields.get("before_top")
+    before = None if before is None else _card(rules, "before_top", before)
     silent = fields.get("silent")
     if phase == "catch" and (type(silent) is not int or not 1 <= silent < seats):
-        raise AdviceError(f"'silent' is {silent!r}; expected a seat from 1 to {seats - 1} to catch")
+        raise AdviceError(
+            f"'silent' is {excerpt(silent)}; expected a seat from 1 to {seats - 1} to catch"
+        )
     return Position(
         rules=rules,
         hand=hand,
@@ -123,10 +130,9 @@ def read_position(fields: Mapping[str, Any]) -> Position:
         scores=scores,
         phase=phase,
         drawn=None if drawn is None else _card(rules, "drawn", drawn),
-        before_top=None if before is None else _card(rules, "before_top", before),
-        before_color=None
-        if before is None
-        else _color(rules, "before_color", "before_top", before, fields.get("before_color")),
+        before_top=before,
+        before_color=before
+        and _color(rules, "before_color", "before_top", before, fields.get("before_color")),
         silent=silent,
     )
 
@@ -169,7 +175,9 @@ def position_rows(position: Position, seed: int = 0) -> Any:
     row["scores"][: len(hands)] = position.scores
     for step in setup.steps:
         _take(rules, rows, step)
-    if rows["to_act"][0] != 0 or Phase(rows["phase"][0]).name.lower() != position.phase:
+    asked = rows["to_act"][0] == 0 and phase_name(rows[0]) == position.phase
+    # One that draws until a card can be played may have drawn more than the card in question.
+    if not asked or rows["hand_size"][0][: len(hands)].tolist() != position.sizes:
         if position.phase == "drawn":
             raise AdviceError(
                 f"the card drawn, {position.drawn}, cannot be played on {position.top} while "
@@ -345,15 +353,15 @@ def _rules(value: Any) -> Rules:
             changed = {str(key): field for key, field in value.items()}
             return Rules.preset(changed.pop("name", "pocket"), **changed)
         return Rules.preset(value)
-    except (RulesError, TypeError) as error:
+    except RulesError as error:
         raise AdviceError(str(error)) from None
 
 
 def _card(rules: Rules, name: str, value: Any) -> str:
     if not isinstance(value, str) or value.upper() not in rules.kind_ids:
         raise AdviceError(
-            f"{name!r} has {value!r}, which is no card of the rules {rules.name!r}; cards are "
-            f"written like {', '.join([*list(rules.kind_ids)[:2], *list(rules.kind_ids)[-2:]])}"
+            f"{name!r} has {excerpt(value)}, which is no card of the rules {rules.name!r}; cards "
+            f"are written like {', '.join([*list(rules.kind_ids)[:2], *list(rules.kind_ids)[-2:]])}"
         )
     return value.upper()
 
@@ -368,7 +376,7 @@ def _numbers(name: str, value: Any, low: int, high: int) -> list[int]:
     fits = isinstance(value, list) and all(type(n) is int and low <= n <= high for n in value)
     if not fits:
         raise AdviceError(
-            f"{name!r} is {str(value)[:60]}; expected a list of numbers from {low} to {high}"
+            f"{name!r} is {excerpt(value)}; expected a list of numbers from {low} to {high}"
         )
     return list(value)
 
@@ -381,7 +389,7 @@ def _color(rules: Rules, name: str, of: str, card: str, value: Any) -> str:
         return card[0]
     found = letters.get(value.lower()) if isinstance(value, str) else None
     if found is None:
-        given = "is missing" if value is None else f"is {str(value)[:60]!r}"
+        given = "is missing" if value is None else f"is {excerpt(value)}"
         raise AdviceError(
             f"{name!r} {given}; {of!r} is {card}, so one of {', '.join(letters)} is needed"
         )

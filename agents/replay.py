@@ -27,9 +27,9 @@ from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.files import write_whole
 from pocket_uno_env.progress import run_program
-from pocket_uno_env.record import RecordError as EngineError
 from pocket_uno_env.record import positions
-from pocket_uno_env.referee import RecordError, check_record
+from pocket_uno_env.record_format import RecordError, parse_record
+from pocket_uno_env.referee import check_record
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.sight import Blocks, sight
 from pocket_uno_env.story import seat_names, seen_events
@@ -53,19 +53,18 @@ def read_records(text: str, game: Any = 1) -> tuple[dict[str, Any], int]:
     game : int
         Counted from 1.
     """
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    text = text.removeprefix("\ufeff")
+    lines = [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise ReplayError("there is no record in it; a file of records has one game a line")
     if type(game) is not int or not 1 <= game <= len(lines):
         raise ReplayError(f"game {game!r} is not there; expected a number from 1 to {len(lines)}")
     number, line = lines[game - 1]
     try:
-        record = json.loads(line)
+        record = parse_record(line)
         check_record(record)
     except RecordError as error:
         raise ReplayError(f"line {number}: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise ReplayError(f"line {number}: this is no record: {error}") from None
     return record, len(lines)
 
 
@@ -100,7 +99,7 @@ def film(game: tuple[dict[str, Any], int], agents: Sequence[Agent] = ()) -> dict
         for agent in agents:
             agent.check(rules, rules.check_players(len(players)))
         frames, ends = _frames(record, rules, agents)
-    except (RulesError, EngineError) as error:  # games that are larger than the engine plays
+    except (RulesError, RecordError) as error:
         raise ReplayError(str(error)) from None
     rounds = [
         {

@@ -5,19 +5,19 @@
 
 The second line writes the network as the folder of a run, which is loaded like every other one.
 
-RLlib pickles its checkpoints, and unpickling can run code. Here arrays are read from them, and a
-file that holds anything else is refused; only ``Algorithm.from_checkpoint`` and the like unpickle
-all of it. What the network is for stands in ``metadata.json``, where `rllib_env.MaskedModule` has
-written it.
+RLlib pickles its checkpoints, and unpickling can run code and fill the memory. Here arrays are read
+from them, in no more memory than a few times the file, and a file that holds anything else is
+refused; only ``Algorithm.from_checkpoint`` and the like unpickle all of it. What the network is for
+stands in ``metadata.json``, where `rllib_env.MaskedModule` has written it.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import pickle
+import pickletools
 import re
 import sys
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -28,6 +28,7 @@ import tyro
 from pocket_uno_env import files, runs
 from pocket_uno_env.agents.policy import PolicyAgent
 from pocket_uno_env.agents.protocol import AgentError
+from pocket_uno_env.excerpt import excerpt
 from pocket_uno_env.learner_games import VIEWS
 from pocket_uno_env.payoff import REWARDS
 from pocket_uno_env.rules import Rules
@@ -38,9 +39,13 @@ MODULES = Path("learner_group") / "learner" / "rl_module"
 """Where an algorithm's checkpoint has its networks, a folder each."""
 FLOATS = ("f2", "f4", "f8")
 """The types that weights may have."""
+LONGEST = 1 << 27
+"""The most bytes of a file of weights, 32 million numbers."""
+MOST_STEPS = 1 << 16
+"""The most instructions of its pickle; a dozen or two for each array."""
 
 _UNREADABLE = (
-    *(OSError, EOFError, pickle.UnpicklingError, MemoryError, RecursionError, OverflowError),
+    *(EOFError, pickle.UnpicklingError, MemoryError, RecursionError, OverflowError),
     *(AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError),
 )
 """What reading a file that is cut or no pickle may raise."""
@@ -89,21 +94,29 @@ class _Array:
     def array(self) -> np.ndarray:
         """The array, float32; AgentError if it is none of finite floating-point numbers."""
         if self.type.code not in FLOATS or self.type.order != "<":
-            raise AgentError(f"it holds numbers of type {self.type.code!r}; expected {FLOATS}")
+            raise AgentError(
+                f"it holds numbers of type {excerpt(self.type.code)}; expected {FLOATS}"
+            )
         if not isinstance(self.data, bytes | bytearray):
             raise AgentError("it holds an array without its bytes")
         flat = np.frombuffer(self.data, "<" + self.type.code)
-        made = flat.reshape(self.shape, order=self.order).astype(np.float32)  # type: ignore[call-overload]
+        with np.errstate(over="ignore"):  # to infinity, which is refused
+            made = flat.reshape(self.shape, order=self.order).astype(np.float32)  # type: ignore[call-overload]
         if not np.isfinite(made).all():
             raise AgentError("it holds weights that are no finite numbers")
         return made  # type: ignore[no-any-return]
+
+
+def _new_dict() -> dict[Any, Any]:
+    """An empty dict, and never a copy: a short file could ask for many."""
+    return {}
 
 
 class _ArrayUnpickler(pickle.Unpickler):
     """Makes `_Array`s, and refuses everything else."""
 
     known: ClassVar[dict[tuple[str, str], Any]] = {
-        ("collections", "OrderedDict"): OrderedDict,
+        ("collections", "OrderedDict"): _new_dict,
         ("numpy", "dtype"): _Type,
         ("numpy", "ndarray"): _Array,
         ("numpy._core.multiarray", "_reconstruct"): _Array,
@@ -114,8 +127,35 @@ class _ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """What stands for a name; AgentError if an array needs no such thing."""
         if (module, name) not in self.known:
-            raise AgentError(f"it holds {module}.{name}; expected arrays alone")
+            raise AgentError(f"it holds {excerpt(f'{module}.{name}')}; expected arrays alone")
         return self.known[module, name]
+
+
+def _read_arrays(data: bytes) -> dict[str, np.ndarray]:
+    """The arrays in a pickled dict of them; AgentError, or one of `_UNREADABLE`, if it is none."""
+    for step, (instruction, argument, _) in enumerate(pickletools.genops(data)):
+        if step == MOST_STEPS:
+            raise AgentError(f"it has more than {MOST_STEPS:,} instructions; expected arrays alone")
+        # The unpickler makes room for all places up to the one that is named.
+        if instruction.name in ("PUT", "BINPUT", "LONG_BINPUT") and argument > step:
+            raise AgentError(f"it names place {argument} of its memory after {step} instructions")
+    state = _ArrayUnpickler(io.BytesIO(data)).load()
+    if not isinstance(state, dict) or not state:
+        raise AgentError("expected a dict of arrays by name")
+    for name, array in state.items():
+        if not isinstance(name, str) or not isinstance(array, _Array):
+            raise AgentError(f"expected a dict of arrays by name; it has {excerpt(name)}")
+    if sum(len(a.data) for a in state.values() if isinstance(a.data, bytes | bytearray)) > len(
+        data
+    ):
+        raise AgentError("several arrays are the same one; expected each by itself")
+    found = {}
+    for name, array in state.items():
+        try:
+            found[name] = array.array()
+        except AgentError as error:
+            raise AgentError(f"{excerpt(name)}: {error}") from None
+    return found
 
 
 def load_checkpoint(path: str | Path) -> PolicyAgent:
@@ -179,29 +219,38 @@ def export(path: str | Path, out: str | Path) -> Path:
 def _read(path: Path) -> tuple[_Game, dict[str, np.ndarray]]:
     """What the checkpoint's network is for, and its weights."""
     folder = _module_folder(path)
-    try:
-        about = json.loads((folder / "metadata.json").read_text("utf-8"))[GAME]
-        game = _Game(**about | {"rules": Rules.from_dict(about["rules"])})
-        game.rules.check_players(game.num_players)
-        if game.view not in VIEWS or game.reward not in REWARDS:
-            raise ValueError(f"view {game.view!r}, reward {game.reward!r}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise AgentError(
-            f"{folder} does not say which game it is for ({error!r}); networks that are trained "
-            "with pocket_uno_env.rllib_env.module_spec do"
-        ) from error
+    game = _game(folder)
     weights = folder / "module_state.pkl"
     try:
-        with open(weights, "rb") as file:
-            found = _ArrayUnpickler(file).load()
-        state = found if isinstance(found, dict) else {}
-        if not state or not all(
-            isinstance(name, str) and isinstance(array, _Array) for name, array in state.items()
-        ):
-            raise AgentError("expected a dict of arrays by name")
-        return game, {name: array.array() for name, array in state.items()}
+        return game, _read_arrays(files.read_file(weights, LONGEST))
+    except files.FileError as error:
+        raise AgentError(str(error)) from error
     except (AgentError, *_UNREADABLE) as error:
         raise AgentError(f"cannot read the weights {weights}: {error}") from error
+
+
+def _game(folder: Path) -> _Game:
+    """What `rllib_env.module_spec` says that a module's network is for."""
+    path = folder / "metadata.json"
+    try:
+        about = files.read_json(path)
+        fields = about[GAME] if isinstance(about, dict) and GAME in about else None
+        if not isinstance(fields, dict) or set(fields) != set(_Game.__annotations__):
+            raise ValueError(
+                f"{path} has {excerpt(fields)} under {GAME!r}; expected an object of "
+                f"{sorted(_Game.__annotations__)}"
+            )
+        rules = Rules.from_dict(fields["rules"])
+        players = rules.check_players(fields["num_players"])
+        for name, known in (("view", VIEWS), ("reward", tuple(REWARDS))):
+            if fields[name] not in known:
+                raise ValueError(f"{name} is {excerpt(fields[name])}; expected one of {known}")
+    except ValueError as error:
+        raise AgentError(
+            f"{folder} does not say which game it is for ({error}); networks that are trained "
+            "with pocket_uno_env.rllib_env.module_spec do"
+        ) from error
+    return _Game(rules, players, fields["view"], fields["reward"])
 
 
 def _module_folder(path: Path) -> Path:

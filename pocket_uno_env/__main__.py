@@ -19,25 +19,21 @@ import os
 import sys
 import textwrap
 import time
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .referee import (
-    RecordError,
-    Step,
-    check_record,
-    match_is_over,
-    out_of_match,
-    walk,
-    with_house_rules,
-)
+from .record_format import RecordError, parse_record, with_house_rules
+from .referee import Step, check_record, match_is_over, out_of_match, walk
 from .reference import COLORS, HOUSE_OFF, PRESETS, symbol_of
 
 WIDTH = 80
 COLOR_NAMES = dict(zip(COLORS, ("red", "blue", "green", "yellow"), strict=True))
 NAME_WIDTH = 16
+LONGEST_LINE = 1 << 25
+"""The most bytes of a game: more than a million decisions."""
 PROGRAMS = {"evaluate": "evaluate.py: play agents", "train": "train.py: train an agent"}
 """Programs with options of their own, each in the extra of its name."""
 
@@ -125,38 +121,31 @@ def _positive(text: str) -> int:
 # Reading a file
 
 
-def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield number, end in bytes, and content of each line that is not blank."""
+def _lines(file: Path) -> Iterator[tuple[int, int, bytes | None]]:
+    """Yield number, end in bytes, and content of each line that is not blank; None: too long."""
     try:
         with file.open("rb") as stream:
-            end = 0
-            for number, line in enumerate(stream, start=1):
+            end = number = 0
+            while line := stream.readline(LONGEST_LINE + 1):
+                number += 1
                 end += len(line)
-                if line.strip():
+                too_long = len(line) > LONGEST_LINE
+                while too_long and not line.endswith(b"\n") and line:  # the rest of it
+                    line = stream.readline(LONGEST_LINE)
+                    end += len(line)
+                if too_long:
+                    yield number, end, None
+                elif line.removeprefix(BOM_UTF8).strip():
                     yield number, end, line
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
 
 
-def _parse(line: bytes) -> Any:
+def _parse(line: bytes | None) -> Any:
     """Return the value of a line of JSON; `RecordError` says where it is none."""
-    try:
-        return json.loads(line.rstrip(b"\r\n").decode(), object_pairs_hook=_single_keys)
-    except UnicodeDecodeError as error:
-        raise RecordError(f"byte {error.start + 1}: this is not UTF-8") from error
-    except json.JSONDecodeError as error:
-        raise RecordError(f"column {error.colno}: this is not JSON: {error.msg}") from error
-    except (ValueError, RecursionError) as error:  # a number too long, too many brackets
-        raise RecordError(f"this is not JSON that can be read: {error}") from error
-
-
-def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, in which no key may come twice: two readers could see two games."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, _ in pairs if [k for k, _ in pairs].count(key) > 1)
-        raise ValueError(f"key {twice!r} comes twice")
-    return found
+    if line is None:
+        raise RecordError(f"the line is longer than {LONGEST_LINE:,} bytes, too long for a game")
+    return parse_record(line)
 
 
 # check
@@ -302,8 +291,8 @@ class _Teller:
         kind = "match" if self.record["match"] else "single round"
         seed = "no seed" if self.record["seed"] is None else f"seed {self.record['seed']}"
         count = f"{len(self.players)} players"
-        yield 2, f"{_printable(self.rules['name'])}, {count}, {kind}, {seed}"
-        preset = PRESETS.get(self.rules["name"], PRESETS["pocket"])
+        yield 2, f"{self.rules['name']}, {count}, {kind}, {seed}"
+        preset = PRESETS.get(self.rules["name"], PRESETS["pocket"])  # of which "custom" is made
         changed = [f for f in preset if f != "name" and self.rules[f] != preset[f]]
         for field in changed:
             value = self.rules[field]

@@ -109,6 +109,9 @@ def parse_json(text: str | bytes, name: str) -> Any:
         raise FileError(f"{name} is nested too deeply") from None
     except UnicodeDecodeError as error:
         raise FileError(f"{name} is not UTF-8: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise FileError(f"{name} is not JSON: {error.msg} ({line}column {error.colno})") from None
     except ValueError as error:
         raise FileError(f"{name} is not JSON: {error}") from None
 

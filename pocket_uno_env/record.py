@@ -18,16 +18,12 @@ from .deal import deal_round, new_game
 from .engine import apply, is_legal, truncate, write_mask
 from .payoff import match_winner
 from .piles import Note
+from .record_format import FORMAT, RecordError, read_record
 from .rules import Rules, RulesError
 from .snapshot import round_result, snapshot
 from .state import NO_SEAT, End, as_record, new_rows
 
-FORMAT = "uno-record/1"
 _LOG_SIZE = 1 << 15
-
-
-class RecordError(ValueError):
-    """A record that is no game; the message names the round and the event."""
 
 
 @dataclass
@@ -209,7 +205,12 @@ class Position:
 
 def positions(record: Mapping[str, Any]) -> Iterator[Position]:
     """Play a record through the engine, as `replay` does, and stop before every decision."""
-    rules, seats = _read_head(record)
+    record = read_record(record)
+    try:
+        rules = Rules.from_dict(record["rules"])
+        seats = rules.check_players(len(record["players"]))
+    except RulesError as error:
+        raise RecordError(str(error)) from None
     rows = new_rows(1)
     new_game(rows[0], seats, np.uint64(0))
     rounds = record["rounds"]
@@ -217,35 +218,10 @@ def positions(record: Mapping[str, Any]) -> Iterator[Position]:
         where = f"round {number}"
         if number and rows["end"][0] == End.RUNNING:
             raise RecordError(f"{where}: the round before it has not ended")
-        if number and not record["match"]:
-            raise RecordError(f"{where}: a record that is no match has one round")
         if number and match_winner(rules._table[0], rows[0]) != NO_SEAT:
             raise RecordError(f"{where}: the match was over")
         for at, action in _replay_round(rules, rows, entry, where):
             yield Position(rules, rows, number, at, action)
-
-
-def _read_head(record: Mapping[str, Any]) -> tuple[Rules, int]:
-    if not isinstance(record, Mapping):
-        raise RecordError(f"a record is a JSON object, not {type(record).__name__}")
-    if record.get("format") != FORMAT:
-        raise RecordError(f"unknown format {record.get('format')!r}; expected {FORMAT!r}")
-    for key, kind in (("rules", Mapping), ("players", list), ("match", bool), ("rounds", list)):
-        if not isinstance(record.get(key), kind):
-            raise RecordError(f"{key!r} is missing or of the wrong type")
-    seed = record.get("seed", "missing")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise RecordError(f"'seed' is {seed!r}; expected a whole number, or null without a seed")
-    if not all(isinstance(player, str) for player in record["players"]):
-        raise RecordError("'players' should be a list of names")
-    try:
-        rules = Rules.from_dict(record["rules"])
-        seats = rules.check_players(len(record["players"]))
-    except RulesError as error:
-        raise RecordError(str(error)) from None
-    if not record["rounds"]:
-        raise RecordError("the record has no round")
-    return rules, seats
 
 
 def _replay_round(
@@ -280,7 +256,7 @@ def _replay_round(
                 elif not _is_forced(events[later]):
                     break
         seat, name = _player_event(event, here)
-        if rows["to_act"][0] != seat:
+        if int(rows["to_act"][0]) != seat:
             raise RecordError(f"{here}: seat {seat} acts, but {_turn(rows)}")
         action = cat.ids.get(name, -1)
         if action < 0 or not is_legal(table, rows[0], action):
@@ -300,7 +276,7 @@ def _replay_round(
             )
         at += len(made)
     result = entry["result"]
-    if result.get("end") == "truncated" and rows["end"][0] == End.RUNNING:
+    if result["end"] == "truncated" and rows["end"][0] == End.RUNNING:
         truncate(rows[0])
     if round_result(as_record(rows)) != result:
         raise RecordError(
@@ -311,19 +287,14 @@ def _replay_round(
 
 def _dealt_deck(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -> np.ndarray:
     """The kinds of a round's deck in dealt order, checked."""
-    keys = {"dealer", "hands", "opening", "turned_back", "pile", "events", "result"}
-    if not isinstance(entry, Mapping) or set(entry) != keys:
-        raise RecordError(f"{where}: expected an object with {sorted(keys)}")
     seats, dealer, hands = int(rows["num_players"][0]), entry["dealer"], entry["hands"]
-    if isinstance(dealer, bool) or not isinstance(dealer, int) or not 0 <= dealer < seats:
-        raise RecordError(f"{where}: the dealer is {dealer!r}, expected a seat below {seats}")
     served = _served(rows, dealer)
     sizes = [rules.hand_size if seat in served else 0 for seat in range(seats)]
     if [len(hand) for hand in hands] != sizes:
         raise RecordError(f"{where}: expected hands of {sizes} cards")
     names = [hands[seat][i] for i in range(rules.hand_size) for seat in served]
     names += [entry["opening"], *entry["pile"]]
-    if sorted(map(str, names)) != sorted(rules.deck):
+    if sorted(names) != sorted(rules.deck):
         raise RecordError(f"{where}: hands, opening and pile are not the deck of these rules")
     undealt = names[rules.hand_size * len(served) :]
     for card in entry["turned_back"]:
@@ -331,14 +302,12 @@ def _dealt_deck(rules: Rules, rows: Any, entry: Mapping[str, Any], where: str) -
             raise RecordError(f"{where}: {card!r} cannot have been turned over and put back")
     if rules.opening_wild == "put_back" and entry["opening"] in WILDS:
         raise RecordError(f"{where}: the wild {entry['opening']!r} cannot stay as opening card")
-    if not isinstance(entry["events"], list) or not isinstance(entry["result"], Mapping):
-        raise RecordError(f"{where}: expected a list of events and a result")
     return kinds_of(rules, names)
 
 
-def _reshuffle_order(rules: Rules, supply: Any, here: str) -> np.ndarray:
+def _reshuffle_order(rules: Rules, supply: Sequence[str], here: str) -> np.ndarray:
     """The order to reshuffle in. Wrong cards show when the engine's events are compared."""
-    if not isinstance(supply, list) or any(card not in rules.kind_ids for card in supply):
+    if any(card not in rules.kind_ids for card in supply):
         raise RecordError(f"{here}: the reshuffle names cards that are not in the deck")
     return kinds_of(rules, supply)
 
@@ -348,25 +317,17 @@ def kinds_of(rules: Rules, names: Sequence[str]) -> np.ndarray:
     return np.array([rules.kind_ids[name] for name in names], np.uint8)
 
 
-def _is_reshuffle(event: Any) -> bool:
-    return isinstance(event, list) and len(event) == 2 and event[0] == "reshuffle"
+def _is_reshuffle(event: list[Any]) -> bool:
+    return bool(event[0] == "reshuffle")
 
 
-def _is_forced(event: Any) -> bool:
-    return isinstance(event, list) and len(event) == 3 and event[1] == "forced"
+def _is_forced(event: list[Any]) -> bool:
+    return bool(event[1] == "forced")
 
 
-def _player_event(event: Any, here: str) -> tuple[int, str]:
-    if (
-        not isinstance(event, list)
-        or len(event) not in (2, 3)
-        or isinstance(event[0], bool)
-        or not isinstance(event[0], int)
-        or not isinstance(event[1], str)
-    ):
-        raise RecordError(f"{here}: {event!r} is no action of a player")
-    if event[1] == "forced":
-        raise RecordError(f"{here}: nothing forces {event!r}")
+def _player_event(event: list[Any], here: str) -> tuple[int, str]:
+    if _is_reshuffle(event) or _is_forced(event):
+        raise RecordError(f"{here}: {event} is no action of a player")
     return event[0], event[1]
 
 

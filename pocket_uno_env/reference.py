@@ -239,11 +239,16 @@ class Game:
 
     def copy(self) -> Game:
         """Return an independent game in the same position."""
+        twin = self._twin()
+        twin.events = list(self.events)
+        return twin
+
+    def _twin(self) -> Game:
+        """Return such a copy, but with the same list of events: it may be long."""
         twin = copy.copy(self)
         twin.hands = [list(hand) for hand in self.hands]
         twin.draw_pile, twin.discard_pile = list(self.draw_pile), list(self.discard_pile)
-        twin.stack = list(self.stack)
-        twin.points, twin.events = list(self.points), list(self.events)
+        twin.stack, twin.points = list(self.stack), list(self.points)
         return twin
 
     # What changes the game
@@ -264,7 +269,7 @@ class Game:
                 f"seat {seat} cannot {name!r} in phase {self.phase!r}: seat {self.actor} is to "
                 f"act, legal are {legal}"
             )
-        before = self.copy()
+        before, happened = self._twin(), len(self.events)
         self._supplied = reshuffle
         try:
             self._act(name)
@@ -272,6 +277,7 @@ class Game:
                 raise RuleError(f"seat {seat}, {name!r}: an order is given, nothing is reshuffled")
         except Exception:
             self.__dict__.update(before.__dict__)
+            del self.events[happened:]
             raise
         finally:
             self._supplied = None

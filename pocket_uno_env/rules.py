@@ -24,6 +24,7 @@ from .cards import (
     Kind,
     make_kinds,
 )
+from .excerpt import excerpt
 from .kernel import JIT
 
 MAX_SEATS = 10
@@ -181,11 +182,15 @@ class Rules:
         """Check every field and bring the mappings into their canonical order."""
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            if not any(value is choice or value == choice != 0 for choice in choices):
-                raise RulesError(f"Rules.{name} is {value!r}; expected one of {list(choices)}")
+            # By type too: 0 and -0.0 equal False.
+            if not any(isinstance(value, type(c)) and value == c for c in choices):
+                raise RulesError(
+                    f"Rules.{name} is {excerpt(value)}; expected one of {list(choices)}"
+                )
         for name in _SWITCHES:
-            if not isinstance(getattr(self, name), bool):
-                raise RulesError(f"Rules.{name} is {getattr(self, name)!r}; expected true or false")
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise RulesError(f"Rules.{name} is {excerpt(value)}; expected true or false")
         self._check_int("colors", 1, len(COLORS))
         object.__setattr__(self, "symbols", self._copies("symbols", SYMBOLS))
         object.__setattr__(self, "wild_copies", self._copies("wild_copies", WILDS))
@@ -207,21 +212,26 @@ class Rules:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise RulesError(
-                f"Rules.{name} is {value!r}; expected a whole number from {low} to {high}"
+                f"Rules.{name} is {excerpt(value)}; expected a whole number from {low} to {high}"
             )
 
     def _copies(self, name: str, known: tuple[str, ...]) -> _FrozenCopies:
         value = getattr(self, name)
         if not isinstance(value, Mapping):
-            raise RulesError(f"Rules.{name} is {value!r}; expected a table of copies by card")
+            raise RulesError(
+                f"Rules.{name} is {excerpt(value)}; expected a table of copies by card"
+            )
         for key, copies in value.items():
             if key not in known:
                 raise RulesError(
-                    f"Rules.{name} names {key!r}, which is no card; expected some of {list(known)}"
+                    f"Rules.{name} names {excerpt(key)}, which is no card; "
+                    f"expected some of {list(known)}"
                 )
-            if isinstance(copies, bool) or not isinstance(copies, int) or copies < 0:
+            whole = isinstance(copies, int) and not isinstance(copies, bool)
+            if not whole or not 0 <= copies <= MAX_CARDS:
                 raise RulesError(
-                    f"Rules.{name}[{key!r}] is {copies!r}; expected a whole number of copies"
+                    f"Rules.{name}[{key!r}] is {excerpt(copies)}; "
+                    f"expected a whole number of copies from 0 to {MAX_CARDS}"
                 )
         listed = known if name == "wild_copies" else tuple(k for k in known if value.get(k, 0))
         return _FrozenCopies((key, value.get(key, 0)) for key in listed)
@@ -246,21 +256,24 @@ class Rules:
             )
 
     @classmethod
-    def preset(cls, name: str, **changed: Any) -> Rules:
+    def preset(cls, /, name: str, **changed: Any) -> Rules:
         """A preset (``"pocket"``, ``"pocket51"``, ``"classic"``, ``"mini"``), fields changed."""
         if not isinstance(name, str):
-            raise RulesError(f"rules is {name!r}; expected the name of a preset")
+            raise RulesError(f"rules is {excerpt(name)}; expected the name of a preset")
         if name == "custom":
             base: dict[str, Any] = {}
         elif name in _PRESETS:
             base = _PRESETS[name]
         else:
             raise RulesError(
-                f"unknown rules {name!r}; expected one of {list(PRESETS)}, or a .toml or .json file"
+                f"unknown rules {excerpt(name)}; "
+                f"expected one of {list(PRESETS)}, or a .toml or .json file"
             )
         known = {f.name for f in dataclasses.fields(cls)}
         if unknown := sorted(set(changed) - known):
-            raise RulesError(f"Rules has no field {unknown[0]!r}; its fields are {sorted(known)}")
+            raise RulesError(
+                f"Rules has no field {excerpt(unknown[0])}; its fields are {sorted(known)}"
+            )
         return cls(**{"name": name, **base, **changed})
 
     @classmethod
@@ -272,7 +285,7 @@ class Rules:
             if rules.endswith((".toml", ".json")):
                 return cls.load(rules)
             return cls.preset(rules)
-        raise RulesError(f"rules is {rules!r}; expected Rules or one of {list(PRESETS)}")
+        raise RulesError(f"rules is {excerpt(rules)}; expected Rules or one of {list(PRESETS)}")
 
     @classmethod
     def load(cls, path: str | Path) -> Rules:
@@ -282,7 +295,13 @@ class Rules:
         return load_rules(path)
 
     def save(self, path: str | Path) -> None:
-        """Write all fields to a file that ends in ``.toml`` or ``.json``."""
+        """Write all fields to a file that ends in ``.toml`` or ``.json``.
+
+        Raises
+        ------
+        RulesError
+            When the file has another ending or cannot be written; what was there stays.
+        """
         from .rules_file import save_rules
 
         save_rules(self, path)
@@ -292,12 +311,22 @@ class Rules:
         """Rules from a record's ``rules``: all fields, unknown ones only if false or null.
 
         The fields of house rules may be missing or null: they are then off.
+
+        Raises
+        ------
+        RulesError
+            For other fields, and values that make no game.
         """
+        if not isinstance(fields, Mapping):
+            raise RulesError(f"rules is {excerpt(fields)}; expected a table of fields")
         known = {f.name for f in dataclasses.fields(cls)}
-        fields = {**fields, **{name: fields.get(name) or False for name in HOUSE_RULES}}
+        off = {name: False for name in HOUSE_RULES if fields.get(name) is None}
+        fields = {**fields, **off}
         for key, value in fields.items():
             if key not in known and value is not False and value is not None:
-                raise RulesError(f"unknown field {key!r} with value {value!r} in rules")
+                raise RulesError(
+                    f"unknown field {excerpt(key)} with value {excerpt(value)} in rules"
+                )
         if missing := sorted(known - set(fields)):
             raise RulesError(f"field {missing[0]!r} is missing in rules")
         return cls(**{key: value for key, value in fields.items() if key in known})
@@ -315,7 +344,7 @@ class Rules:
             or not 2 <= num_players <= self.max_players
         ):
             raise RulesError(
-                f"num_players is {num_players!r}; rules {self.name!r} are for 2 to "
+                f"num_players is {excerpt(num_players)}; rules {self.name!r} are for 2 to "
                 f"{self.max_players} players (Rules.max_players)"
             )
         self._check_deal(num_players)

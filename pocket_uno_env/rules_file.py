@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .files import FileError, parse_json, read_file, write_whole
 from .rules import Rules, RulesError
 
 SUFFIXES = (".toml", ".json")
+LIMIT = 100_000
+"""The most bytes of a file."""
 
 
 def load_rules(path: str | Path) -> Rules:
@@ -27,12 +30,10 @@ def load_rules(path: str | Path) -> Rules:
     """
     path = _checked(path)
     try:
-        text = path.read_text("utf-8")
-        fields = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise RulesError(f"cannot read rules from {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise RulesError(f"{path} is no {path.suffix[1:].upper()}: {error}") from None
+        data = read_file(path, LIMIT)
+        fields = _parse_toml(data, path) if path.suffix == ".toml" else parse_json(data, str(path))
+    except FileError as error:
+        raise RulesError(str(error)) from None
     if not isinstance(fields, Mapping):
         raise RulesError(f"{path} holds no table of fields")
     changed = {key: value for key, value in fields.items() if value is not None}
@@ -43,11 +44,14 @@ def load_rules(path: str | Path) -> Rules:
 
 
 def save_rules(rules: Rules, path: str | Path) -> None:
-    """Write all fields to a file; its suffix says whether as TOML or JSON."""
+    """Write all fields to a file, whole; its suffix says whether as TOML or JSON."""
     path = _checked(path)
     fields = rules.to_dict()
     text = json.dumps(fields, indent=1) if path.suffix == ".json" else _toml(fields)
-    path.write_text(text + "\n", "utf-8")
+    try:
+        write_whole(path, (text + "\n").encode())
+    except FileError as error:
+        raise RulesError(str(error)) from None
 
 
 def _checked(path: str | Path) -> Path:
@@ -55,6 +59,15 @@ def _checked(path: str | Path) -> Path:
     if path.suffix not in SUFFIXES:
         raise RulesError(f"{path} should end in {' or '.join(SUFFIXES)}")
     return path
+
+
+def _parse_toml(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except RecursionError:
+        raise FileError(f"{path} is nested too deeply") from None
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise FileError(f"{path} is no TOML: {error}") from None
 
 
 def _toml(fields: Mapping[str, Any]) -> str:

@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pocket_uno_env.referee import CHOICES, match_is_over, out_of_match
+from pocket_uno_env.record_format import CHOICES
+from pocket_uno_env.referee import match_is_over, out_of_match
 from pocket_uno_env.reference import Game, deal, deck_of, is_wild, preset
 
 Record = dict[str, Any]

@@ -107,8 +107,8 @@ def test_tampered_heads_are_refused() -> None:
         bad = {k: v for k, v in good.items() if k != key}
         refused(bad, key)
     refused({**good, "format": "uno-record/2"}, "uno-record/2", "uno-record/1")
-    refused({**good, "rounds": []}, "no round")
-    refused({**good, "players": ["a"]}, "num_players")
+    refused({**good, "rounds": []}, "rounds", "at least one")
+    refused({**good, "players": ["a"]}, "players: 1", "2 to 5")
     refused({**good, "rules": {**good["rules"], "colors": 3}}, "deck")
     refused({**good, "rules": {**good["rules"], "tournament": True}}, "tournament")
     refused({**good, "rounds": good["rounds"] * 2}, "round 1")
@@ -154,7 +154,6 @@ def test_tampered_rounds_are_refused() -> None:
     refused(changed(0, events=[*first["events"], first["events"][-1]]), "the round is over")
     refused(changed(0, result={**first["result"], "points": [1, 1]}), "result")
     refused(changed(0, result={**first["result"], "end": "blocked"}), "result")
-    refused(changed(0, extra=1), "expected an object")
     events = copy.deepcopy(first["events"])
     player = next(i for i, event in enumerate(events) if event[1] != "forced")
     events[player][0] = 1 - events[player][0]

@@ -87,9 +87,9 @@ def test_broken_records_are_named_by_line() -> None:
     wrong = {**good, "rounds": [{**good["rounds"][0], "opening": "R0"}]}
     for text, says in (
         ("", "there is no record"),
-        ("\n\n{", "line 3: this is no record"),
+        ("\n\n{", "line 3: the line is not JSON"),
         (line(wrong), "line 1: round 0"),
-        ("[" * 100_000, "line 1: this is no record"),
+        ("[" * 100_000, "line 1: the line is nested too deeply"),
         (line([1]), "line 1: the record must be an object"),
     ):
         with pytest.raises(ReplayError) as error:

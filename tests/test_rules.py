@@ -224,5 +224,5 @@ def test_bad_files(file: str, text: str, words: list[str], tmp_path: Path) -> No
 
 
 def test_a_missing_file() -> None:
-    with pytest.raises(RulesError, match=r"cannot read rules from nowhere\.toml"):
+    with pytest.raises(RulesError, match=r"cannot read nowhere\.toml: No such file"):
         Rules.of("nowhere.toml")

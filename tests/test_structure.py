@@ -17,17 +17,18 @@ PACKAGE = Path(pocket_uno_env.__file__).parent
 ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
-    "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
-    "engine", "information", "observation", "canonical", "layers", "critic", "payoff",
+    "kernel", "excerpt", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles",
+    "deal", "engine", "information", "observation", "canonical", "layers", "critic", "payoff",
     "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
-    "batch", "sight", "story", "record", "events", "deals", "chance", "history", "picture",
+    "batch", "sight", "story", "files", "reference", "record_format", "referee", "record", "events",
+    "deals", "chance", "history", "picture",
     "window", "render", "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 # The rooms of evaluation stand on those, and on the agents.
 EVALUATION = [
     "matchplay", "behavior", "control", "designs", "arena", "statistics", "sprt", "verdicts",
-    "adjustment", "ratings", "files", "progress", "tournament", "journal", "workers",
+    "adjustment", "ratings", "progress", "tournament", "journal", "workers",
     "ray_workers", "tables", "report", "plots", "page", "ladder",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("picture")]

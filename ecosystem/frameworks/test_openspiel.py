@@ -93,7 +93,7 @@ def test_the_game_by_name(tmp_path: Path) -> None:
         ("players=9", "players 2 to 5|2 to 5 players"),
         ("players=x", "Wrong type for parameter players"),
         ("rules=pockt", "unknown rules 'pockt'; expected one of"),
-        ("rules=missing.toml", "cannot read rules from missing.toml"),
+        ("rules=missing.toml", "cannot read missing.toml"),
         ("reward=money", "reward is 'money'; expected one of"),
         ("deal=twice", "deal is 'twice'; expected one of"),
         ("deal=once", "too many for one chance node; deal card by card"),
