@@ -19,6 +19,7 @@ from .agents.protocol import illegal_action
 from .batch import first_illegal, mask_rows
 from .canonical import color_tables, plain_actions, view_actions
 from .learner import (
+    LEARNER,
     continue_learners,
     look_learners,
     new_books,
@@ -28,9 +29,10 @@ from .learner import (
 )
 from .observation import COMPACT_SCALE, observation_size
 from .payoff import REWARDS
-from .rules import Rules, check_count
+from .rules import MAX_SEATS, Rules, check_count
 from .snapshot import phase_name
 from .state import End, new_rows
+from .validity import check_running
 
 VIEWS = ("plain", "canonical")
 
@@ -153,6 +155,28 @@ class LearnerGames:
     def ends(self) -> np.ndarray:
         """How the last step ended rounds."""
         return np.asarray(self.books["end"])
+
+    def check_state(self, rows: np.ndarray, books: np.ndarray) -> None:
+        """ValueError unless these are games as they stand between two decisions of the learner."""
+        check_running(self.rules, self.num_players, rows)
+        seats = np.arange(MAX_SEATS) < self.num_players
+        ends = [int(end) for end in End]
+        for field, right in {
+            "learner": books["learner"] == rows["to_act"],
+            "last_learner": (books["last_learner"] >= 0)
+            & (books["last_learner"] < self.num_players),
+            "opponents": (np.isin(books["opponents"], self._codes) | ~seats).all(1),
+            "waits_for": books["waits_for"] == LEARNER,
+            "decided": books["decided"].view(np.uint8) == 1,
+            "end": np.isin(books["end"], ends),
+            "reward": np.isfinite(books["reward"]),
+        }.items():
+            if not right.all():
+                place = int(right.argmin())
+                raise ValueError(
+                    f"game {place} is none: {field} of its book is {books[field][place]}, which "
+                    "does not go with its row or with the opponents"
+                )
 
     def start(self, seed: np.uint64) -> None:
         """Deal a new game everywhere and play to the learner's first decision."""
