@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -265,11 +266,28 @@ def check_game(name: str, own: Rules, own_players: int, rules: Rules, num_player
             f"agent {name!r} was trained with the cards of rules {own.name!r}; rules "
             f"{rules.name!r} have others"
         )
-    same_names = catalogue(rules).names == catalogue(own).names
-    if not same_names or layout(rules, num_players) != layout(own, num_players):
-        raise AgentError(
-            f"agent {name!r} was trained with other house rules, which ask for other decisions"
+    if _decisions(rules, num_players) != _decisions(own, num_players):
+        differ = [f.name for f in fields(Rules) if getattr(rules, f.name) != getattr(own, f.name)]
+        # Of some rules that differ one may be alone in what it asks for.
+        asked = [
+            field
+            for field in differ
+            if _decisions(replace(own, **{field: getattr(rules, field)}), num_players)
+            != _decisions(own, num_players)
+        ]
+        named = " and ".join(
+            f"Rules.{field} {getattr(own, field)!r}, not {getattr(rules, field)!r}"
+            for field in asked or differ
         )
+        raise AgentError(
+            f"agent {name!r} was trained with other house rules, which ask for other decisions: "
+            f"{named}; play by those, or train one for these (train.py --rules FILE)"
+        )
+
+
+def _decisions(rules: Rules, num_players: int) -> tuple[Any, Any]:
+    """What is decided under some rules, and what is seen of it."""
+    return catalogue(rules).names, layout(rules, num_players)
 
 
 def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
@@ -311,6 +329,9 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     else:
         config = runs.read_config(folder)
     tensors, _ = runs.load_tensors(weights)
+    for name, array in tensors.items():
+        if name.startswith(("policy.", "value.")):
+            _check_weights(weights, name, array)
     sizes = config["network"]["layers"]
     layers = _layers(tensors, "policy")
     if _sizes_of(layers) != sizes:
@@ -328,6 +349,16 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         sample,
         critic,
     )
+
+
+def _check_weights(path: Path, name: str, array: np.ndarray) -> None:
+    """`AgentError` for numbers that are no weights."""
+    if array.dtype.kind != "f":
+        raise AgentError(f"{path}: {name} is {array.dtype}; expected float32")
+    if not (np.abs(array) <= np.finfo(np.float32).max).all():
+        raise AgentError(f"{path}: {name} has numbers that are not finite float32")
+    if array.ndim not in (1, 2) or not array.size:
+        raise AgentError(f"{path}: {name} has the shape {array.shape}; expected that of a layer")
 
 
 def hash_of(path: Path) -> str:

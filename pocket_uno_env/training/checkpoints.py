@@ -94,6 +94,9 @@ def check(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, A
     runs.check_fields("it", about, About, needed)
     if min(about["steps"], about["updates"], about.get("taught", 0)) < 0:
         raise runs.RunError("it says that less than nothing has been made")
+    position, has_gauss, _ = about["numpy"]
+    if not (0 <= position <= 624 and 0 <= has_gauss <= 1):
+        raise runs.RunError(f"its numpy is {about['numpy']}, no place in a stream of numbers")
     expected = _expected(model)
     for name, array in tensors.items():
         if name not in expected:
