@@ -4,15 +4,17 @@
    train.py --resume runs/mine
 
 Many rounds run side by side in one compiled batch. The opponents move inside
-`step`, and the learner's seat varies. With the same settings and seed a run
-repeats itself, also if it was interrupted and resumed in between.
+`step`, and the learner's seat varies. With the same settings, seed and kind of
+processor a run repeats itself, also if it was interrupted and resumed.
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,6 @@ import tyro
 from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
 from pocket_uno_env import files, report, runs
@@ -37,81 +38,122 @@ from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
 from pocket_uno_env.training.imitation import imitate
-from pocket_uno_env.training.learning import EntropyWeight, line, make_model
+from pocket_uno_env.training.learning import EntropyWeight, curves, line, make_model
 from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
-from pocket_uno_env.training.settings import RESUME_CHANGES, Settings, check
+from pocket_uno_env.training.settings import (
+    RESUME_CHANGES,
+    Settings,
+    check,
+    from_config,
+    kept,
+    names_of_code,
+    option,
+)
 
 EVALUATION_SEED = 1_000_003
 """Other deals than those of the training, the same for every run."""
 
 
-def train(settings: Settings, command: str, display: Display) -> Path:
-    """Make or take up the run and train it to its end; returns its folder."""
-    rules = rules_of(settings)
+def train(settings: Settings, command: str, display: Display, held: ExitStack) -> Path:
+    """Make or take up the run and train it to its end; returns its folder.
+
+    A folder that is made is locked, until `held` is closed; one that is taken up is locked already.
+    """
+    rules, players = rules_of(settings), settings.num_players
     if (notice := compiling_notice()) is not None:
         display.say(notice)
     if settings.precision == "auto":
         native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")
     env, visible, pool = environment(settings, rules)
-    model = new_model(settings, env, visible)
     teacher = load(settings.teacher) if settings.teacher else None
     if teacher is not None:
-        teacher.check(rules, settings.num_players)
+        teacher.check(rules, players)
+    model = new_model(settings, env, visible)
     saved, tensors, about = runs.newest_checkpoint(settings.resume, display.say)
-    made_all = about.get("steps", 0) >= settings.steps
-    if settings.resume and made_all and (settings.resume / runs.MODEL).exists():
+    if saved:
+        try:
+            restore(model, tensors, about)
+        except runs.RunError as error:
+            raise runs.RunError(f"cannot go on from {saved}: {error}") from error
+    made = about.get("steps", 0)
+    if settings.resume and made >= settings.steps and (settings.resume / runs.MODEL).exists():
         if settings.deals and not (settings.resume / runs.RESULTS).exists():
             return settings.resume
-        raise runs.RunError(
-            f"{settings.resume} has made {about['steps']:,} steps; more with --steps"
-        )
-    folder = settings.resume or runs.new_folder(settings.out, rules.name, settings.num_players)
+        raise runs.RunError(f"{settings.resume} has made {made:,} steps; more with --steps")
     layers = networks.layer_sizes(model.policy)
-    players = settings.num_players
+    config = runs.config_of(rules, players, settings.view, layers, kept(settings), command)
     if settings.resume is not None:
-        command = runs.read_config(settings.resume).get("command", "")
-    config = runs.config_of(rules, players, settings.view, layers, plain(settings), command)
-    files.write_json(folder / runs.CONFIG, config)
+        folder = settings.resume
+        before = runs.read_config(folder)
+        config["command"] = before.get("command", "")
+        again = {"from": saved.stem if saved else "the start", "command": command}
+        config["resumed"] = [*before.get("resumed", []), again]
+    else:
+        folder = runs.new_folder(settings.out, rules.name, players)
+        held.enter_context(files.only_writer(folder))
+    runs.write_config(folder, config)
+    if rules_file(rules, folder) is not None:
+        rules.save(folder / runs.RULES)
     display.say(f"Training in {folder}")
-    model.set_logger(configure(str(folder), ["tensorboard"]))
-
-    with Interrupts() as interrupts:
-        keeper = Keeper(
-            folder,
-            settings.checkpoint_every,
-            settings.keep,
-            interrupts,
-            display.report,
-            about,
-        )
-        callbacks: list[BaseCallback] = [
-            keeper,
-            EntropyWeight(line(settings.entropy, settings.last_entropy)),
-        ]
-        if pool is not None:
-            callbacks.append(SelfPlay(pool, settings.pool_every))
-        try:
-            if saved:
-                restore(model, tensors, about)
-                display.say(f"Going on from {saved}")
-            if not saved or "taught" in about:
-                before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
-            display.begin("training", settings.steps, model.num_timesteps)
-            model.learn(
-                settings.steps - model.num_timesteps,
-                callback=callbacks,
-                reset_num_timesteps=False,
+    if saved:
+        display.say(f"Going on from {saved}")
+    model.set_logger(curves(folder, made))
+    try:
+        with Interrupts() as interrupts:
+            keeper = Keeper(
+                folder,
+                settings.checkpoint_every,
+                settings.keep,
+                interrupts,
+                display.report,
+                about,
             )
-        except Interrupted:
-            display.say(f"Interrupted. Go on with: {this_python()} train.py --resume {folder}")
+            learn(settings, model, teacher, pool, keeper, about, display)
+        keeper.save()
+        runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy))
+        all_made = {"steps": model.num_timesteps, **keeper.spent}
+        runs.write_config(folder, {**config, "made": all_made})
+    except Interrupted:
+        display.say(f"Interrupted. Go on with: {going_on(settings, folder)}")
+        raise
+    except (OSError, files.FileError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError) or isinstance(cause, BrokenPipeError):
             raise
-    keeper.save()
-    runs.save_tensors(folder / runs.MODEL, networks.weights(model.policy))
-    made = {"steps": model.num_timesteps, **keeper.spent}
-    files.write_json(folder / runs.CONFIG, {**config, "made": made})
+        raise runs.RunError(
+            f"{in_words(error)}; when that is mended, go on with: {going_on(settings, folder)}"
+        ) from error
+    finally:
+        model.logger.close()
     return folder
+
+
+def learn(
+    settings: Settings,
+    model: MaskablePPO,
+    teacher: Agent | None,
+    pool: Pool | None,
+    keeper: Keeper,
+    about: dict[str, Any],
+    display: Display,
+) -> None:
+    """Everything that changes the weights, from where the checkpoint that says `about` was."""
+    callbacks: list[BaseCallback] = [
+        keeper,
+        EntropyWeight(line(settings.entropy, settings.last_entropy)),
+    ]
+    if pool is not None:
+        callbacks.append(SelfPlay(pool, settings.pool_every))
+    if not about or "taught" in about:
+        before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
+    display.begin("training", settings.steps, model.num_timesteps)
+    model.learn(
+        settings.steps - model.num_timesteps,
+        callback=callbacks,
+        reset_num_timesteps=False,
+    )
 
 
 def before_ppo(
@@ -233,28 +275,59 @@ def rules_of(settings: Settings) -> Rules:
     return Rules.of(settings.rules)
 
 
-def plain(settings: Settings) -> dict[str, Any]:
-    """The settings as config.json keeps them."""
-    values = {
-        name: value for name, value in vars(settings).items() if name not in ("out", "resume")
-    }
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-
-
 def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
     """The settings of the run that is to be resumed, with what may be changed changed."""
     assert settings.resume is not None
-    kept = runs.read_config(settings.resume)["settings"]
-    kept = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
-    before = replace(Settings(), **kept, resume=settings.resume)
+    path = settings.resume / runs.CONFIG
+    before = from_config(path, runs.read_config(settings.resume))
+    before = replace(before, resume=settings.resume)
     # What was not typed again stays as it was.
     after = tyro.cli(Settings, args=arguments, default=before, description=described())
     for name, value in vars(after).items():
         if name not in RESUME_CHANGES and value != getattr(before, name):
-            raise runs.RunError(
-                f"--{name.replace('_', '-')} cannot be changed when a run is resumed"
-            )
+            raise runs.RunError(f"{option(name)} cannot be changed when a run is resumed")
+    if not after.trust and (named := names_of_code(after)):
+        raise runs.RunError(
+            f"{path} names the agent {named[0]!r}, whose module would be imported, so that its "
+            "code runs; add --trust if you trust whoever made this folder"
+        )
     return after
+
+
+def program(name: str, *arguments: object) -> str:
+    """The command line that runs train.py or evaluate.py here."""
+    script = [f"{name}.py"] if Path(f"{name}.py").exists() else ["-m", "pocket_uno_env", name]
+    return shlex.join([this_python(), *script, *map(str, arguments)])
+
+
+def going_on(settings: Settings, folder: Path) -> str:
+    """The command line that goes on with a run."""
+    return program("train", "--resume", folder, *["--trust"] * bool(names_of_code(settings)))
+
+
+def measuring(settings: Settings, folder: Path) -> str:
+    """The command line that measures the trained agent in the game that it was trained for."""
+    rules = Rules.from_dict(runs.read_config(folder)["rules"])
+    game: list[object] = []
+    if rules != Rules():
+        game += ["--rules", rules_file(rules, folder) or rules.name]
+    if settings.num_players != 2:
+        game += ["--num-players", settings.num_players]
+    return program("evaluate", "--agents", folder, "greedy", *game, "--deals", 10_000)
+
+
+def rules_file(rules: Rules, folder: Path) -> Path | None:
+    """Where a run keeps its rules for other programs, unless they are a preset."""
+    known = rules.name in PRESETS and rules == Rules.preset(rules.name)
+    return None if known else folder / runs.RULES
+
+
+def in_words(error: Exception) -> str:
+    """An error in a sentence, with the file that it is about."""
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return str(error)
 
 
 def described() -> str:
@@ -269,22 +342,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     arguments = sys.argv[1:] if arguments is None else arguments
     settings = tyro.cli(Settings, args=arguments, description=described())
-    command = " ".join(["train.py", *arguments])
-    folder = None
+    command = shlex.join(["train.py", *arguments])
+    folder, more = None, ""
     try:
-        check(settings)
-        if settings.resume is not None:
-            settings = resumed(settings, arguments)
-        torch.set_num_threads(settings.threads)
-        with Display() as display:
-            folder = train(settings, command, display)
-            evaluate_py = (
-                "evaluate.py" if Path("evaluate.py").exists() else "-m pocket_uno_env evaluate"
-            )
-            more = f"More:  {this_python()} {evaluate_py} --agents {folder} greedy --deals 10000"
+        with Display() as display, ExitStack() as held:
+            if settings.resume is not None:
+                runs.read_config(settings.resume)  # no lock where no run is
+                held.enter_context(files.only_writer(settings.resume))
+                settings = resumed(settings, arguments)
+            check(settings)
+            torch.set_num_threads(settings.threads)
+            folder = train(settings, command, display, held)
+            more = f"More:  {measuring(settings, folder)}"
             found = evaluate(settings, folder, display) if settings.deals else None
-    except (AgentError, RulesError, runs.RunError, ValueError) as error:
-        print(f"train.py: error: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        raise
+    except (AgentError, RulesError, ValueError, OSError, MemoryError) as error:
+        text = "there is not enough memory" if isinstance(error, MemoryError) else in_words(error)
+        print(f"train.py: error: {text}", file=sys.stderr)
         return 2
     except (Interrupted, KeyboardInterrupt):
         if folder is not None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import tyro
 
-from pocket_uno_env import __version__, files, runs
+from pocket_uno_env import __version__, files
 from pocket_uno_env.agents.policy import PolicyAgent, look, write_logits
 from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.agents.registry import load, networks
@@ -67,20 +67,22 @@ def export(agent: PolicyAgent, file: Path, positions: int = 2000) -> float:
     from pocket_uno_env.agents.onnx_policy import OnnxAgent
 
     data = onnx_model(agent).SerializeToString()
-    with tempfile.TemporaryDirectory() as folder:
-        trial = Path(folder) / "trial.onnx"
-        trial.write_bytes(data)
-        difference = compare(agent, OnnxAgent(trial), positions)
-    if not difference <= TOLERANCE:
-        raise AgentError(
-            f"the ONNX network differs from {agent.name!r} by {difference:.1e} of the largest "
-            f"logit; expected at most {TOLERANCE:.0e}. Nothing was written"
-        )
     try:
+        with tempfile.TemporaryDirectory() as folder:
+            trial = Path(folder) / "trial.onnx"
+            files.write_whole(trial, data)
+            difference = compare(agent, OnnxAgent(trial), positions)
+        if not difference <= TOLERANCE:
+            raise AgentError(
+                f"the ONNX network differs from {agent.name!r} by {difference:.1e} of the largest "
+                f"logit; expected at most {TOLERANCE:.0e}. Nothing was written"
+            )
         file.parent.mkdir(parents=True, exist_ok=True)
         files.write_whole(file, data)
     except OSError as error:
-        raise AgentError(f"cannot write {file}: {error}") from error
+        raise AgentError(f"cannot write {error.filename or file}: {error.strerror}") from error
+    except files.FileError as error:
+        raise AgentError(str(error)) from error
     return difference
 
 
@@ -184,7 +186,7 @@ def main() -> int:
                 f"{', '.join(networks())}, or the folder of a run"
             )
         difference = export(agent, options.file, options.positions)
-    except (AgentError, runs.RunError) as error:
+    except (AgentError, files.FileError) as error:
         print(f"export: error: {error}", file=sys.stderr)
         return 2
     except ImportError as error:

@@ -346,6 +346,9 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     else:
         config = runs.read_config(folder)
     tensors, _ = runs.load_tensors(weights)
+    for name, array in tensors.items():
+        if name.startswith(("policy.", "value.")):
+            _check_weights(weights, name, array)
     sizes = config["network"]["layers"]
     layers = _layers(tensors, "policy")
     if _sizes_of(layers) != sizes:
@@ -363,6 +366,16 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         sample,
         critic,
     )
+
+
+def _check_weights(path: Path, name: str, array: np.ndarray) -> None:
+    """`AgentError` for numbers that are no weights."""
+    if array.dtype.kind != "f":
+        raise AgentError(f"{path}: {name} is {array.dtype}; expected float32")
+    if not (np.abs(array) <= np.finfo(np.float32).max).all():
+        raise AgentError(f"{path}: {name} has numbers that are not finite float32")
+    if array.ndim not in (1, 2) or not array.size:
+        raise AgentError(f"{path}: {name} has the shape {array.shape}; expected that of a layer")
 
 
 def hash_of(path: Path) -> str:

@@ -105,7 +105,7 @@ def main() -> int:
     options = tyro.cli(Options, description=__doc__)
     try:
         print(f"Written: {publish(options)}")
-    except (AgentError, runs.RunError) as error:
+    except (AgentError, files.FileError, OSError) as error:
         print(f"publish: error: {error}", file=sys.stderr)
         return 2
     return 0

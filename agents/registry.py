@@ -159,6 +159,25 @@ def importable(module: str) -> bool:
         return False
 
 
+def runs_code(spec: str) -> bool:
+    """Whether `load` would import a module that `spec` names, itself or in an agent within it.
+
+    Programs ask this before they load what stands in a file, which others may have written.
+    Nothing is imported to find out.
+    """
+    pending = [spec]
+    while pending:
+        text = pending.pop()
+        name, _, argument = text.partition(":")
+        if name == "import" or (argument and name not in _ENTRIES and not os.path.exists(text)):
+            return True
+        if name == "noisy":
+            pending.append(argument.partition(",")[2])
+        elif name in ("search", "ismcts", "clairvoyant"):
+            pending += [option.partition("=")[2] for option in argument.split(",")]
+    return False
+
+
 def _entry(name: str, spec: str) -> Entry:
     if name in _ENTRIES:
         return _ENTRIES[name]

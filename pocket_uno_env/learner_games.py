@@ -19,6 +19,7 @@ from .buffers import as_integers
 from .canonical import ColorTables, color_tables, plain_actions, view_actions
 from .guard import Guard
 from .learner import (
+    LEARNER,
     continue_learners,
     look_learners,
     new_books,
@@ -29,7 +30,8 @@ from .learner import (
 from .observation import COMPACT_SCALE, observation_size
 from .payoff import REWARDS
 from .row_kernels import first_illegal, mask_rows
-from .rules import Rules, check_count
+from .rules import MAX_SEATS, Rules, check_count
+from .saved_rows import check_running
 from .snapshot import phase_name
 from .state import NO_SEAT, End, new_rows
 
@@ -159,6 +161,28 @@ class LearnerGames:
     def ends(self) -> np.ndarray:
         """How the last step ended rounds."""
         return np.asarray(self.books["end"])
+
+    def check_state(self, rows: np.ndarray, books: np.ndarray) -> None:
+        """ValueError unless these are games as they stand between two decisions of the learner."""
+        check_running(self.rules, self.num_players, rows)
+        seats = np.arange(MAX_SEATS) < self.num_players
+        ends = [int(end) for end in End]
+        for field, right in {
+            "learner": books["learner"] == rows["to_act"],
+            "last_learner": (books["last_learner"] >= 0)
+            & (books["last_learner"] < self.num_players),
+            "opponents": (np.isin(books["opponents"], self._codes) | ~seats).all(1),
+            "waits_for": books["waits_for"] == LEARNER,
+            "decided": books["decided"].view(np.uint8) == 1,
+            "end": np.isin(books["end"], ends),
+            "reward": np.isfinite(books["reward"]),
+        }.items():
+            if not right.all():
+                place = int(right.argmin())
+                raise ValueError(
+                    f"game {place} is none: {field} of its book is {books[field][place]}, which "
+                    "does not go with its row or with the opponents"
+                )
 
     def start(
         self,

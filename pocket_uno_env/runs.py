@@ -3,6 +3,7 @@
 | file | holds |
 |---|---|
 | ``config.json`` | rules, players, view, network, all settings, versions; at the end what it took |
+| ``rules.toml`` | the rules for other programs, if they are no preset |
 | ``checkpoints/step-*.safetensors`` | the newest few: all that a run needs to go on |
 | ``checkpoints/lesson-*.safetensors`` | the same before the first step |
 | ``model.safetensors`` | the final weights |
@@ -10,33 +11,84 @@
 | ``events.out.tfevents.*`` | TensorBoard's curves |
 
 Nothing is pickled, so that nothing that is loaded can run code. Every file is written beside its
-place and then moved there: it is whole or not there at all.
+place and then moved there: it is whole or not there at all. What is read again has a checksum.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from .files import FileError, write_whole
-from .rules import Rules
+from .files import FileError, parse_json, read_json, write_json, write_whole
+from .rules import Rules, RulesError
 
 FORMAT = "pocket-uno-run/1"
 CONFIG = "config.json"
 MODEL = "model.safetensors"
 RESULTS = "results.json"
+RULES = "rules.toml"
 CHECKPOINTS = "checkpoints"
 LESSON, STEP = "lesson", "step"
 """What checkpoints are named by; in this order, so that sorted names are in order of time."""
 
 
+MOST_WEIGHTS = 2**27
+"""A network that is larger is none for this game: a slip in its sizes."""
+MOST_BYTES = 2**34
+"""A file of a run that is longer holds no network that could be trained here."""
+
+
 class RunError(FileError):
     """A folder that is no run, or cannot become one; the message says why."""
+
+
+class DamagedError(RunError):
+    """A file of a run that is there, but not as it was written."""
+
+
+class Network(TypedDict):
+    """The policy network of a run."""
+
+    layers: list[int]
+    activation: Literal["relu"]
+
+
+class Config(TypedDict, total=False):
+    """What may stand in ``config.json``, and in the card of a network that is published.
+
+    A card has ``about`` and what follows besides; ``sha256`` is that of its weights, ``checksum``
+    that of all else that stands here.
+    """
+
+    format: str
+    rules: dict[str, Any]
+    num_players: int
+    view: Literal["plain", "canonical"]
+    network: Network
+    settings: dict[str, Any]
+    command: str
+    resumed: list[dict[str, Any]]
+    versions: dict[str, str]
+    made: dict[str, float]
+    checksum: str
+    about: str
+    seed: int
+    decisions: int
+    seconds: float
+    processor_seconds: float
+    sha256: str
+    win_rates: dict[str, Any]
+
+
+NEEDED = ("rules", "num_players", "view", "network", "settings")
+"""What no ``config.json`` does without."""
 
 
 def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
@@ -52,13 +104,17 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
             folder = Path("runs") / f"{rules}-{num_players}p-{number}"
             try:
                 folder.mkdir(parents=True)
-            except FileExistsError:
-                continue
+            except FileExistsError as error:
+                if os.path.lexists(folder):
+                    continue
+                raise RunError(f"cannot make the folder {folder}: {error}") from error
+            except OSError as error:
+                raise RunError(f"cannot make the folder {folder}: {error}") from error
             return folder
     assert out is not None
     try:
         out.mkdir(parents=True, exist_ok=True)
-        taken = any(out.iterdir())
+        taken = any(path.name != ".lock" for path in out.iterdir())
     except OSError as error:
         raise RunError(f"cannot make the folder {out}: {error}") from error
     if taken:
@@ -67,19 +123,91 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
     return out
 
 
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write ``config.json`` with its checksum; FileError if that fails."""
+    write_json(folder / CONFIG, {**config, "checksum": _checksum_of(config)})
+
+
 def read_config(folder: Path, name: str = CONFIG) -> dict[str, Any]:
-    """The ``config.json`` of a run, or a card; RunError if there is none or it is not one."""
+    """The ``config.json`` of a run, or a card, without its checksum.
+
+    What a trainer keeps under ``settings`` is its own; all else is as `Config` says.
+
+    Raises
+    ------
+    RunError
+        If there is none, it is not one, or it is not as it was written.
+    """
     path = folder / name
+    if not path.is_file():
+        raise RunError(f"{folder} is no training run: {name} is missing")
     try:
-        config = json.loads(path.read_text())
-    except OSError as error:
-        raise RunError(f"{folder} is no training run: {name} is missing ({error})") from error
-    except ValueError as error:
-        raise RunError(f"{path} is not JSON: {error}") from error
+        config = read_json(path)
+    except FileError as error:
+        raise RunError(str(error)) from error
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         found = config.get("format") if isinstance(config, dict) else config
-        raise RunError(f"{path} has the format {found!r}; expected {FORMAT!r}")
+        raise RunError(f"{path} has the format {str(found)[:80]!r}; expected {FORMAT!r}")
+    check_fields(str(path), config, Config, NEEDED)
+    sizes = config["network"]["layers"]
+    if len(sizes) < 2 or min(sizes) < 1 or weights_in(sizes) > MOST_WEIGHTS:
+        raise RunError(
+            f"{path}: network.layers is {str(sizes)[:80]}; expected two sizes or more, each at "
+            f"least 1, of a network of at most {MOST_WEIGHTS:,} weights"
+        )
+    try:
+        Rules.from_dict(config["rules"]).check_players(config["num_players"])
+    except RulesError as error:
+        raise RunError(f"{path}: {error}") from error
+    if "checksum" in config and config.pop("checksum") != _checksum_of(config):
+        raise RunError(
+            f"{path} was changed or damaged after it was written: its checksum is another; put it "
+            "back as it was"
+        )
     return config
+
+
+def weights_in(sizes: Iterable[int]) -> int:
+    """How many weights layers of these sizes have, from the first to the last."""
+    return sum(one * other for one, other in itertools.pairwise(sizes))
+
+
+def check_fields(where: str, value: Any, form: Any, needed: Iterable[str]) -> Any:
+    """`value`, which was read from a file, as `form`: a dataclass or TypedDict.
+
+    Parameters
+    ----------
+    where : str
+        What the message begins with: the file, and the place in it.
+    needed : iterable of str
+        The fields that must be there.
+
+    Raises
+    ------
+    RunError
+        Naming the field, and what was expected.
+    """
+    import msgspec
+
+    known = form.__annotations__
+    if isinstance(value, dict):
+        for key in value:
+            if key not in known:
+                raise RunError(
+                    f"{where} has a field {key[:80]!r}, which is none of {', '.join(known)}"
+                )
+        for key in needed:
+            if key not in value:
+                raise RunError(f"{where} has no field {key!r}")
+    try:
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        raise RunError(f"{where}: {error}") from error
+
+
+def _checksum_of(config: Mapping[str, Any]) -> str:
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def config_of(
@@ -111,23 +239,55 @@ def config_of(
 def save_tensors(
     path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any] | None = None
 ) -> None:
-    """Write arrays as safetensors, with `about` as JSON in the header."""
+    """Write arrays as safetensors, with `about` as JSON in the header, and a checksum of it all."""
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    write_whole(path, save(arrays, {"about": json.dumps(about)} if about is not None else None))
+    kept = {} if about is None else {"about": json.dumps(about)}
+    checksum = _checksum_of_tensors(arrays, kept.get("about", ""))
+    write_whole(path, save(arrays, {**kept, "sha256": checksum}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """What `save_tensors` wrote; RunError if it cannot be read."""
+    """What `save_tensors` wrote, or another program, which writes no checksum.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be read; as DamagedError if that is for what it holds.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise DamagedError(f"cannot read {path}: {size:,} bytes are too long for a network")
         with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {}).get("about", "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
-    except (OSError, SafetensorError, ValueError) as error:
+            kept = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
         raise RunError(f"cannot read {path}: {error}") from error
+    except (SafetensorError, TypeError, AttributeError) as error:
+        # The last two are for numbers of a kind that NumPy does not have.
+        raise DamagedError(f"cannot read {path}: {error}") from error
+    about = kept.get("about", "")
+    if kept.get("sha256", checksum := _checksum_of_tensors(tensors, about)) != checksum:
+        raise DamagedError(f"cannot read {path}: it is damaged, its checksum is another")
+    try:
+        found = parse_json(about or "{}", f"what {path} says about itself")
+    except FileError as error:
+        raise DamagedError(str(error)) from error
+    if not isinstance(found, dict):
+        raise DamagedError(f"what {path} says about itself is no table of fields")
+    return tensors, found
+
+
+def _checksum_of_tensors(tensors: Mapping[str, np.ndarray], about: str) -> str:
+    found = hashlib.sha256(about.encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        found.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -138,10 +298,10 @@ def checkpoints(folder: Path) -> list[Path]:
 def newest_checkpoint(
     folder: Path | None, say: Callable[[str], None]
 ) -> tuple[Path | None, dict[str, np.ndarray], dict[str, Any]]:
-    """The newest checkpoint that can be read, and what is in it; None and nothing if none is there.
+    """The newest checkpoint that is whole, and what is in it; None and nothing if none is there.
 
-    One that is damaged, as a full disk or a copy that was cut short leaves it, is passed over for
-    the one before, and `say` is told. RunError if all are damaged.
+    One that is damaged, as a bad disk or a copy that was cut short leaves it, is passed over for
+    the one before, and `say` is told. RunError if all are damaged, or one cannot be opened.
     """
     if folder is None:
         return None, {}, {}
@@ -149,7 +309,7 @@ def newest_checkpoint(
     for path in reversed(found):
         try:
             return path, *load_tensors(path)
-        except RunError as error:
+        except DamagedError as error:
             say(f"Passed over: {error}")
     if found:
         raise RunError(f"no checkpoint in {folder / CHECKPOINTS} can be read; start a new run")
@@ -165,7 +325,10 @@ def save_checkpoint(
     stage: str = STEP,
 ) -> Path:
     """Write a checkpoint and delete all but the newest `keep`."""
-    (folder / CHECKPOINTS).mkdir(exist_ok=True)
+    try:
+        (folder / CHECKPOINTS).mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot make the folder {folder / CHECKPOINTS}: {error}") from error
     path = folder / CHECKPOINTS / f"{stage}-{steps:012d}.safetensors"
     save_tensors(path, tensors, about)
     _delete(checkpoints(folder)[:-keep])

@@ -201,15 +201,24 @@ class LearnerVecEnv(VecEnv):
         """Go on from a `state`; returns the observations.
 
         The environment must have been made with the same arguments.
+
+        Raises
+        ------
+        ValueError
+            If the state is none of games like these; they are then as they were.
         """
         targets = {"rows": self.games.rows, "books": self.games.books}
+        found = {}
         for name, target in targets.items():
             if state[name].nbytes != target.nbytes:
                 raise ValueError(
                     f"the state's {name} have {state[name].nbytes} bytes; expected {target.nbytes}:"
                     " it comes from another number of games or another version"
                 )
-            target[:] = np.frombuffer(state[name].tobytes(), target.dtype)
+            found[name] = np.frombuffer(state[name].tobytes(), target.dtype)
+        self.games.check_state(**found)
+        for name, target in targets.items():
+            target[:] = found[name]
         self._started = True
         self._actions = None
         return self.games.look()

@@ -215,6 +215,34 @@ def test_own_agents_are_imported_by_module_and_name(monkeypatch):
     assert load("import:my_agents:made") is module.made
 
 
+@pytest.mark.parametrize(
+    ("spec", "runs"),
+    [
+        ("import:json:loads", True),
+        ("nowhere:Agent", True),
+        ("own.module:,x", True),
+        ("noisy:0.1,import:json:loads", True),
+        ("noisy:0.1,noisy:0.2,nowhere:Agent", True),
+        ("search:100,lead=2,policy=nowhere:Agent", True),
+        ("ismcts:10ms,policy=import:json:loads,lead=1", True),
+        ("clairvoyant:10,policy=nowhere:Agent", True),
+        ("noisy:0.1," * 5000 + "import:json:loads", True),
+        ("greedy", False),
+        ("nowhere", False),
+        ("noisy:0.1", False),
+        ("noisy:0.1,strong", False),
+        ("search:100ms,policy=pocket-2p,leaf=critic", False),
+        ("ppo:runs/import:json", False),
+        ("there:too", False),
+    ],
+)
+def test_names_that_run_code_are_told_apart_without_running_it(spec, runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there:too").mkdir()
+    (tmp_path / "nowhere.py").write_text("raise AssertionError('imported')")
+    assert registry.runs_code(spec) == runs
+
+
 def test_a_path_is_a_trained_run(monkeypatch, tmp_path):
     asked = []
 

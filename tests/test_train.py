@@ -227,7 +227,7 @@ def test_config_says_everything(whole):
     assert config["network"] == {"layers": [338, 32, 16, 123], "activation": "relu"}
     assert config["settings"]["precision"] in ("float32", "bfloat16")
     assert config["settings"]["steps"] == 20_000 and config["settings"]["seed"] == 3
-    assert set(config["settings"]) == set(vars(train.Settings())) - {"out", "resume"}
+    assert set(config["settings"]) == set(vars(train.Settings())) - {"out", "resume", "trust"}
     assert {"pocket_uno_env", "torch", "sb3-contrib", "numba"} <= set(config["versions"])
 
 

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from pocket_uno_env import runs
+from pocket_uno_env import __version__, runs
+from pocket_uno_env.learner import BOOK
 from pocket_uno_env.progress import Report
+from pocket_uno_env.state import ROW
 
 from .networks import MaskedPolicy, networks, weights
+
+
+def _layout(dtype: np.dtype) -> str:
+    parts = [(name, str(field[0]), field[1]) for name, field in (dtype.fields or {}).items()]
+    return f"{parts} {dtype.itemsize}"
+
+
+LAYOUT = hashlib.sha256((_layout(ROW) + _layout(BOOK)).encode()).hexdigest()
+"""Of the bytes in which games are kept: one with another cannot be read."""
+
+
+class About(TypedDict, total=False):
+    """What a checkpoint says besides its arrays; ``taught`` in one from before PPO alone."""
+
+    version: str
+    layout: str
+    steps: int
+    updates: int
+    numpy: tuple[int, int, float]
+    seconds: float
+    processor_seconds: float
+    taught: int
 
 
 def capture(model: MaskablePPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -44,6 +70,8 @@ def capture(model: MaskablePPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     tensors["random.torch"] = torch.get_rng_state().numpy()
     tensors["random.numpy"] = np.asarray(keys)
     about = {
+        "version": __version__,
+        "layout": LAYOUT,
         "steps": model.num_timesteps,
         "updates": model._n_updates,
         "numpy": [int(position), int(has_gauss), float(gauss)],
@@ -51,8 +79,85 @@ def capture(model: MaskablePPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return tensors, about
 
 
+def check(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+    """RunError if these cannot have come from `capture` of a model with the same settings.
+
+    The games themselves are checked where they are taken up, in `LearnerVecEnv.set_state`.
+    """
+    if about.get("layout") != LAYOUT:
+        raise runs.RunError(
+            f"it was written by version {str(about.get('version', 'unknown'))[:40]}, which keeps "
+            f"games in another form than this one, {__version__}; go on with that version, or "
+            "start a new run"
+        )
+    needed = [name for name in About.__annotations__ if name != "taught"]
+    runs.check_fields("it", about, About, needed)
+    if min(about["steps"], about["updates"], about.get("taught", 0)) < 0:
+        raise runs.RunError("it says that less than nothing has been made")
+    position, has_gauss, _ = about["numpy"]
+    if not (0 <= position <= 624 and 0 <= has_gauss <= 1):
+        raise runs.RunError(f"its numpy is {about['numpy']}, no place in a stream of numbers")
+    expected = _expected(model)
+    for name, array in tensors.items():
+        if name not in expected:
+            raise runs.RunError(f"it has {name[:80]!r}, which a run with these settings has not")
+        like = expected[name]
+        shape = array.shape if name == "env.pool.codes" and array.ndim == 1 else like.shape
+        if (array.shape, array.dtype) != (shape, like.dtype):
+            raise runs.RunError(
+                f"its {name} is {array.dtype} of shape {array.shape}; expected {like.dtype} of "
+                f"shape {like.shape}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise runs.RunError(f"its {name} has numbers that are not finite")
+        if name.endswith((".step", ".exp_avg_sq", "_lengths")) and (array < 0).any():
+            raise runs.RunError(f"its {name} has numbers below 0")
+    for name in expected:
+        if name not in tensors and not name.startswith("adam."):
+            raise runs.RunError(f"it has no {name}, which a run with these settings has")
+
+
+def _expected(model: MaskablePPO) -> dict[str, np.ndarray]:
+    """Arrays like those of `capture`, after the model's first steps; only their form counts."""
+    monitor = model.env
+    found = weights(model.policy)
+    for name, parameter in model.policy.named_parameters():
+        found[f"adam.{name}.step"] = np.zeros(1, np.float32)
+        for moment in ("exp_avg", "exp_avg_sq"):
+            found[f"adam.{name}.{moment}"] = parameter.detach().numpy()
+    for name, array in monitor.venv.state().items():
+        found[f"env.{name}"] = array
+    n = monitor.num_envs
+    return found | {
+        "env.episode_starts": np.zeros(n, np.bool_),
+        "env.episode_returns": np.zeros(n, np.float32),
+        "env.episode_lengths": np.zeros(n, np.int32),
+        "random.torch": torch.get_rng_state().numpy(),
+        "random.numpy": np.zeros(624, np.uint32),
+    }
+
+
 def restore(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-    """Bring a model with the same settings to where `capture` was; then ``learn`` without reset."""
+    """Bring a model with the same settings to where `capture` was; then ``learn`` without reset.
+
+    Raises
+    ------
+    RunError
+        If the two are no state of a model like this; the sentence goes on after its file's name.
+    """
+    check(model, tensors, about)
+    monitor = model.env
+    state = {k.removeprefix("env."): v for k, v in tensors.items() if k.startswith("env.")}
+    position, has_gauss, gauss = about["numpy"]
+    try:
+        model._last_obs = monitor.venv.set_state(state)
+        torch.set_rng_state(torch.from_numpy(tensors["random.torch"]))
+        np.random.set_state(("MT19937", tensors["random.numpy"], position, has_gauss, gauss))
+    except (ValueError, RuntimeError) as error:
+        raise runs.RunError(str(error)) from error
+    model._last_episode_starts = state["episode_starts"]
+    monitor.episode_returns = state["episode_returns"]
+    monitor.episode_lengths = state["episode_lengths"]
     for name, linears in networks(model.policy).items():
         for i, layer in enumerate(linears):
             with torch.no_grad():
@@ -67,15 +172,6 @@ def restore(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str,
         }
         if moments:
             model.policy.optimizer.state[parameter] = moments
-    monitor = model.env
-    state = {k.removeprefix("env."): v for k, v in tensors.items() if k.startswith("env.")}
-    model._last_obs = monitor.venv.set_state(state)
-    model._last_episode_starts = state["episode_starts"]
-    monitor.episode_returns = state["episode_returns"]
-    monitor.episode_lengths = state["episode_lengths"]
-    torch.set_rng_state(torch.from_numpy(tensors["random.torch"]))
-    position, has_gauss, gauss = about["numpy"]
-    np.random.set_state(("MT19937", tensors["random.numpy"], position, has_gauss, gauss))
     model.num_timesteps = about["steps"]
     model._n_updates = about["updates"]
 
@@ -93,13 +189,18 @@ class Interrupted(Exception):
 
 
 class Interrupts(AbstractContextManager["Interrupts"]):
-    """Turns the first Ctrl-C (or SIGTERM) into a wish; the second has its usual effect."""
+    """Turns the first Ctrl-C (or SIGTERM) into a wish; the second has its usual effect.
+
+    In the main thread: Python gives signals to no other, and there nothing is turned.
+    """
 
     def __init__(self) -> None:
         self.wanted = False
         self._usual: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
+        if threading.current_thread() is not threading.main_thread():
+            return self
         for number in (signal.SIGINT, signal.SIGTERM):
             self._usual[number] = signal.signal(number, self._note)
         return self
@@ -162,6 +263,14 @@ class Keeper(BaseCallback):
 
     def _write(self, model: MaskablePPO, made: int, stage: str, more: dict[str, Any]) -> None:
         tensors, about = capture(model)
+        lost = [
+            name for name, array in weights(model.policy).items() if not np.isfinite(array).all()
+        ]
+        if lost:
+            raise runs.RunError(
+                f"after {made:,} decisions {lost[0]} is not finite any more: the training has "
+                "diverged; try a smaller learning rate. The last checkpoint is from before"
+            )
         about |= {**self.spent, **more}
         runs.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
 

@@ -73,9 +73,10 @@ def imitate(
         flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, masks, choices, returns)]
         loss, error = _learn(model, flat, batch_size)
         made += length * n
+        if made >= steps:  # before the checkpoint, which is where the next stage begins
+            policy.optimizer.state.clear()
         report(made, {"loss": loss, "value_error": error})
         after_rollout(model, made)
-    policy.optimizer.state.clear()
 
 
 def start_games(model: MaskablePPO) -> None:

@@ -82,10 +82,11 @@ def look_ahead(
         parts = [np.concatenate(arrays) for arrays in zip(*tried, strict=True)]
         chaos = _learn_actions(model, parts, batch_size, entropy * remaining)
         made += rewards.size
+        if made >= steps:  # before the checkpoint, which is where the next stage begins
+            policy.optimizer.state.clear()
         unsure = len(parts[0]) / rewards.size
         report(made, {"unsure": unsure, "entropy": chaos, "value_error": error})
         after_rollout(model, made)
-    policy.optimizer.state.clear()
 
 
 def _decide(model: MaskablePPO) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:

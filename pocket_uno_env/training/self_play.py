@@ -77,6 +77,7 @@ class Pool(VecEnvWrapper):
         self.steps = np.full(len(slots), -1, np.int64)
         self.won = np.zeros(len(slots))
         self.played = np.zeros(len(slots))
+        self._codes = self.games.codes
         self._named = len(self.games.opponents) - len(slots)
         self._asked = sum(o.policy is None for o in self.games.opponents[: self._named])
         self._seats = np.arange(venv.num_players)
@@ -139,13 +140,22 @@ class Pool(VecEnvWrapper):
         return {**self.venv.state(), **pool, "pool.codes": self.games.codes.copy()}
 
     def set_state(self, state: dict[str, np.ndarray]) -> np.ndarray:
-        """Go on from a `state`; returns the observations."""
+        """Go on from a `state`; returns the observations.
+
+        Raises
+        ------
+        ValueError
+            If it is none of a pool like this; nothing has changed then.
+        """
+        codes = state["pool.codes"]
+        if not codes.size or not np.isin(codes, self._codes).all():
+            raise ValueError("pool.codes names opponents that are not there")
+        observations: np.ndarray = self.venv.set_state(state)
         for name in ("steps", "won", "played"):
             getattr(self, name)[:] = state[f"pool.{name}"]
         for i, agent in enumerate(self.slots):
             agent.weights[:] = state[f"pool.slot.{i}"]
-        self.games.codes = state["pool.codes"].copy()
-        observations: np.ndarray = self.venv.set_state(state)
+        self.games.codes = codes.copy()
         return observations
 
 

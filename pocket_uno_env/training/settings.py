@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pocket_uno_env import runs
+from pocket_uno_env.agents.registry import runs_code
 
 
 @dataclass
@@ -30,14 +31,18 @@ class Settings:
     """The learner's decisions in PPO, rounded up to whole rollouts. In its first few hundred
     thousand an agent has hardly learned to play its cards. 0 leaves PPO out."""
     seed: int = 0
-    """The same seed and settings give the same weights."""
+    """The same seed and settings give the same weights, on the same kind of processor."""
     out: Path | None = None
     """The folder of the run, new or empty. Without it the next free runs/RULES-Np-NUMBER."""
     resume: Path | None = None
     """Go on with the run in this folder, from its newest checkpoint and with its settings.
     Only --steps, --threads and --deals can be changed."""
+    trust: bool = False
+    """With --resume: import the agents of your own that the run names. Whoever made the folder
+    decides what code that is."""
     threads: int = 1
-    """PyTorch's threads. More help on an idle machine and hurt on a busy one."""
+    """PyTorch's threads. More help on an idle machine and hurt on a busy one. Sums are rounded
+    otherwise, so the weights differ."""
 
     reward: Literal["win", "points"] = "win"
     """What a round pays: win or lose, or points over the match goal."""
@@ -50,7 +55,8 @@ class Settings:
     critic: Literal["own-hand", "all-hands"] = "all-hands"
     """What the critic sees, in training alone: what the learner knows, or the hidden cards too."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the multiplications in training. Auto: bfloat16 where the processor has it."""
+    """Of the multiplications in training. Auto: bfloat16 where the processor has it; the run
+    keeps what that was."""
 
     skip_forced: bool = True
     """Whether decisions with one legal action are made without asking the learner. --steps counts
@@ -109,13 +115,23 @@ class Settings:
     0 for no evaluation."""
 
 
-RESUME_CHANGES = ("steps", "threads", "deals")
+RESUME_CHANGES = ("steps", "threads", "deals", "trust")
 """What may be changed when a run is resumed."""
-COUNTS = (
-    *("threads", "games", "rollout", "batch_size", "epochs", "keep"),
-    *("checkpoint_every", "pool", "pool_every", "teacher_batch_size", "lookahead_batch_size"),
-)
-NATURAL = ("seed", "deals", "steps", "teacher_steps", "lookahead_steps")
+NOT_KEPT = ("out", "resume", "trust")
+"""What is said anew each time: config.json has all else."""
+LONG = 10**12
+COUNTS = {
+    **dict.fromkeys(("epochs", "threads", "pool"), (1, 1000)),
+    **dict.fromkeys(("games", "rollout"), (1, 2**20)),
+    **dict.fromkeys(("batch_size", "teacher_batch_size", "lookahead_batch_size"), (1, 2**24)),
+    **dict.fromkeys(("checkpoint_every", "pool_every", "keep"), (1, LONG)),
+    **dict.fromkeys(("steps", "teacher_steps", "lookahead_steps"), (0, LONG)),
+    "deals": (0, 10**7),
+    "seed": (0, 2**32 - 1),
+}
+"""The least and the most of whole numbers."""
+MOST_IN_ROLLOUT = 2**24
+"""Decisions that are kept until the next update; each takes some kilobytes."""
 RANGES = {
     "gamma": (0.0, 1.0),
     "gae_lambda": (0.0, 1.0),
@@ -135,25 +151,79 @@ RANGES = {
 
 def check(settings: Settings) -> None:
     """Raise RunError for numbers that make no training."""
-    for name in COUNTS:
-        if getattr(settings, name) < 1:
-            raise runs.RunError(f"--{name.replace('_', '-')} must be at least 1")
+    for name, (least, most) in COUNTS.items():
+        if not least <= getattr(settings, name) <= most:
+            raise runs.RunError(f"{option(name)} must be from {least} to {most:,}")
     for name, (low, high) in RANGES.items():
         if not low <= getattr(settings, name) <= high:
-            raise runs.RunError(f"--{name.replace('_', '-')} must be from {low:g} to {high:g}")
+            raise runs.RunError(f"{option(name)} must be from {low:g} to {high:g}")
     for name in ("network", "critic_network"):
         sizes = getattr(settings, name)
         if sizes is not None and min(sizes, default=0) < 1:
-            raise runs.RunError(f"--{name.replace('_', '-')} must be sizes of at least 1")
-    if settings.seed >= 2**32:
-        raise runs.RunError("--seed must be below 2**32")
-    for name in NATURAL:
-        if getattr(settings, name) < 0:
-            raise runs.RunError(f"--{name.replace('_', '-')} must not be negative")
-    if (settings.games * settings.rollout) % settings.batch_size:
+            raise runs.RunError(f"{option(name)} must be sizes of at least 1")
+        # An observation has some hundred values.
+        if sizes is not None and runs.weights_in((1000, *sizes)) > runs.MOST_WEIGHTS:
+            raise runs.RunError(
+                f"{option(name)} makes a network of more than {runs.MOST_WEIGHTS:,} weights; "
+                "expected smaller layers"
+            )
+    together = settings.games * settings.rollout
+    if together > MOST_IN_ROLLOUT:
+        raise runs.RunError(
+            f"a rollout of {settings.games} games x {settings.rollout} decisions is longer than "
+            f"{MOST_IN_ROLLOUT:,} decisions (--games, --rollout)"
+        )
+    if together % settings.batch_size:
         raise runs.RunError(
             f"a rollout of {settings.games} games x {settings.rollout} decisions is not a whole "
             f"number of batches of {settings.batch_size} (--games, --rollout, --batch-size)"
         )
+    if not settings.opponents:
+        raise runs.RunError("--opponents names nobody; expected one agent or more")
     if settings.resume is not None and settings.out is not None:
         raise runs.RunError("--out cannot be changed when a run is resumed")
+
+
+def option(name: str) -> str:
+    """A setting as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def kept(settings: Settings) -> dict[str, Any]:
+    """The settings as config.json keeps them."""
+    values = {k: v for k, v in vars(settings).items() if k not in NOT_KEPT}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def from_config(path: Path, config: dict[str, Any]) -> Settings:
+    """The settings of the run whose ``config.json`` was read from `path`.
+
+    Raises
+    ------
+    RunError
+        Naming the file and the setting.
+    """
+    where = f"{path}: settings"
+    names = [field.name for field in fields(Settings) if field.name not in NOT_KEPT]
+    values = config["settings"]
+    if wrong := [name for name in NOT_KEPT if name in values]:
+        raise runs.RunError(f"{where} has a field {wrong[0]!r}, which is said anew each time")
+    settings: Settings = runs.check_fields(where, values, Settings, names)
+    for name in ("num_players", "view"):
+        if config[name] != getattr(settings, name):
+            raise runs.RunError(
+                f"{path}: {name} is {config[name]!r}, and {getattr(settings, name)!r} in settings"
+            )
+    if settings.precision == "auto":
+        raise runs.RunError(f"{where}: precision is 'auto'; expected 'float32' or 'bfloat16'")
+    try:
+        check(settings)
+    except runs.RunError as error:
+        raise runs.RunError(f"{where}: {error}") from error
+    return settings
+
+
+def names_of_code(settings: Settings) -> list[str]:
+    """Those among the agents for which a module would be imported."""
+    named = (*settings.opponents, *([settings.teacher] if settings.teacher else []))
+    return [name for name in named if runs_code(name)]
