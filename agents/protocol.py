@@ -64,11 +64,15 @@ class Agent(ABC):
     clairvoyant : bool
         Whether it looks at what its seat cannot know. Such an agent shows how far luck goes; it
         gives people no advice.
+    deterministic : bool
+        Whether it draws no lots: in one position it always takes the same action. A table of such
+        agents, all alike, plays the same game whoever sits where, and plays it once.
     """
 
     name: str
     policy: int | None = None
     clairvoyant: bool = False
+    deterministic: bool = False
 
     def check(self, rules: Rules, num_players: int) -> None:  # noqa: B027 - most play anything
         """Raise `AgentError` if the agent cannot play `rules` with so many; most can play all."""

@@ -48,13 +48,17 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
         If `out` is there already and not empty.
     """
     if out is None:
-        for number in itertools.count(1):
-            folder = Path("runs") / f"{rules}-{num_players}p-{number}"
-            try:
-                folder.mkdir(parents=True)
-            except FileExistsError:
-                continue
-            return folder
+        try:
+            Path("runs").mkdir(exist_ok=True)
+            for number in itertools.count(1):
+                folder = Path("runs") / f"{rules}-{num_players}p-{number}"
+                try:
+                    folder.mkdir()
+                except FileExistsError:
+                    continue
+                return folder
+        except OSError as error:
+            raise RunError(f"cannot make the folder {error.filename}: {error.strerror}") from error
     assert out is not None
     try:
         out.mkdir(parents=True, exist_ok=True)
