@@ -13,9 +13,11 @@ every other, one of it against a table full of the other.
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +28,10 @@ from rich.console import Console
 
 from pocket_uno_env import ladder, tables
 from pocket_uno_env.agents import AgentError
-from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.agents.registry import runs_code, usages
 from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
 from pocket_uno_env.designs import DesignError
-from pocket_uno_env.files import FileError, whole_file
+from pocket_uno_env.files import FileError, whole_file, write_whole, writing
 from pocket_uno_env.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text, run_program
@@ -42,6 +44,8 @@ from pocket_uno_env.workers import WorkersError, make_workers
 
 KEPT = ("num_players", "seed", "episode", "max_cycles", "max_rounds", "chunk_deals", "control")
 """Options that are fields of a `Plan`: a run goes on with those it began with."""
+ABOUT = ("rules", "design", "margin")
+"""Options that are kept beside it."""
 ERRORS = (
     *(AgentError, ArenaError, DesignError, FileError, JournalError, RulesError, WorkersError),
     ladder.LadderError,
@@ -94,6 +98,9 @@ class Options:
     and a page."""
     resume: Path | None = None
     """The folder of an interrupted run: go on with it. Its own options hold."""
+    trust: bool = False
+    """With --resume: import the Python modules of agents that the folder names (MODULE:NAME), and
+    run what is in them. For folders of your own, or of somebody you trust."""
     json: Path | None = None
     """Write everything found to this file."""
     csv: Path | None = None
@@ -131,29 +138,45 @@ def make_plan(options: Options) -> Plan:
 
 def check_margin(margin: Any) -> None:
     """`ArenaError` for one that no verdict can go by."""
-    if not isinstance(margin, int | float) or not 0 <= margin < 0.5:
+    if type(margin) not in (int, float) or not 0 <= margin < 0.5:
         raise ArenaError(f"margin is {margin!r}; expected a number from 0, below 0.5")
 
 
 def began_with(folder: Path) -> Options:
     """The options that a run began with; those that may be given anew are as by default."""
     plan, about = read_plan(folder)
+    named = about.get("rules"), about.get("design")
+    if about.keys() != set(ABOUT) or not all(isinstance(name, str) for name in named):
+        raise JournalError(
+            f"{folder / PLAN} is damaged: 'about' is {str(about)[:200]}; expected the names of "
+            "rules and design, and a margin, as evaluate.py --out writes them"
+        )
     try:
         check_margin(about["margin"])
-        test = plan.sprt
-        return Options(
-            **{name: about[name] for name in ("rules", "design", "margin")},
-            **{name: getattr(plan, name) for name in KEPT},
-            sprt=None if test is None else f"{test.low},{test.high}",
-            error_rate=ERROR_RATE if test is None else test.alpha,
-        )
-    except (KeyError, ArenaError) as error:
+    except ArenaError as error:
         raise JournalError(f"{folder / PLAN} is damaged: {error}") from error
+    test = plan.sprt
+    return Options(
+        **about,
+        **{name: getattr(plan, name) for name in KEPT},
+        sprt=None if test is None else f"{test.low},{test.high}",
+        error_rate=ERROR_RATE if test is None else test.alpha,
+    )
+
+
+def refuse_code(folder: Path, plan: Plan) -> None:
+    """`JournalError` if a run has agents that are code of one's own: it may be somebody else's."""
+    for spec in plan.agents:
+        if runs_code(spec):
+            raise JournalError(
+                f"{folder / PLAN} names the agent {spec!r}, a Python module that would be imported "
+                "and run; if you trust it, add --trust"
+            )
 
 
 def refuse_changes(began: Options, given: Options) -> None:
     """`JournalError` if a run is to go on with other options than it began with."""
-    for name in (*KEPT, "rules", "design", "margin", "sprt", "error_rate"):
+    for name in (*KEPT, *ABOUT, "sprt", "error_rate"):
         old, new = getattr(began, name), getattr(given, name)
         if name == "sprt" and old and new and _same_test(old, new):
             continue
@@ -174,22 +197,22 @@ def _same_test(old: str, new: str) -> bool:
 def evaluate(options: Options) -> dict[str, Any]:
     """Check the options, play, write the files; the report."""
     files = [getattr(options, name) for name in ("json", "csv", "html", "records")]
-    named = [file.resolve() for file in files if file is not None]
+    named = [os.path.realpath(file) for file in files if file is not None]
     for file in files:
-        if file is not None and named.count(file.resolve()) > 1:
+        if file is not None and named.count(os.path.realpath(file)) > 1:
             raise FileError(f"two options name the file {file}")
     plan = make_plan(options) if options.resume is None else None
     with ExitStack() as stack:
         folder = options.resume or options.out
         journal = None
         if folder is not None:
-            about = {"design": options.design, "rules": options.rules, "margin": options.margin}
+            about = {name: getattr(options, name) for name in ABOUT}
             journal = stack.enter_context(DiskJournal(folder, plan, about))
+            if options.resume is not None and not options.trust:
+                refuse_code(folder, journal.plan)
             if options.resume is not None and options.deals is not None:
                 journal.extend(options.deals)
             plan = journal.plan
-            options.design, options.rules = journal.about["design"], journal.about["rules"]
-            options.margin = journal.about["margin"]
         assert plan is not None
         agents = plan.load_agents()
         open_file = {
@@ -197,13 +220,13 @@ def evaluate(options: Options) -> dict[str, Any]:
         }
         display = stack.enter_context(Display(last_line=False))
         display.begin("rounds" if plan.episode == "round" else "matches", plan.games)
-        records = _records(options, plan, open_file)
+        keep_records = _records(options, plan, open_file)
         played = run(
             plan,
             make_workers(agents, options.processes, options.ray),
             journal,
             display.report,
-            None if records is None else lambda some: records.writelines(f"{r}\n" for r in some),
+            keep_records,
         )
         report = tournament_report(
             plan, agents, played, options.design, options.margin, options.rules
@@ -212,12 +235,21 @@ def evaluate(options: Options) -> dict[str, Any]:
     return report
 
 
-def _records(options: Options, plan: Plan, files: dict[Path, IO[str]]) -> IO[str] | None:
-    if options.records is None:
+def _records(
+    options: Options, plan: Plan, files: dict[Path, IO[str]]
+) -> Callable[[list[str]], None] | None:
+    """What writes records as they come, if they were asked for."""
+    path = options.records
+    if path is None:
         return None
     if not plan.records:
         raise JournalError(f"{options.resume} keeps no records; ask for them when a run begins")
-    return files[options.records]
+
+    def keep(some: list[str]) -> None:
+        with writing(path):
+            files[path].writelines(f"{record}\n" for record in some)
+
+    return keep
 
 
 def _write(
@@ -226,29 +258,25 @@ def _write(
     """Write what was asked for, and in a folder everything."""
     from pocket_uno_env.page import page
 
-    def dump(file: IO[str]) -> None:
-        print(json.dumps(report, indent=1), file=file)
-
-    writers = [
-        (options.json, dump),
-        (options.csv, lambda file: tables.write_results(report, file)),
-        (options.html, lambda file: file.write(page(report))),
-    ]
-    for path, write in writers:
+    results = io.StringIO()
+    tables.write_results(report, results)
+    as_json, as_csv = json.dumps(report, indent=1) + "\n", results.getvalue()
+    as_html = page(report) if options.html is not None or folder is not None else ""
+    asked = [(options.json, as_json), (options.csv, as_csv), (options.html, as_html)]
+    for path, text in asked:
         if path is not None:
-            write(files[path])
+            with writing(path):
+                files[path].write(text)
     if folder is not None:
         from pocket_uno_env.plots import save
 
-        with ExitStack() as stack:
-            into = {
-                name: stack.enter_context(whole_file(folder / name))
-                for name in ("report.json", "results.csv", "behavior.csv", "report.html")
-            }
-            dump(into["report.json"])
-            tables.write_results(report, into["results.csv"])
-            tables.write_behavior(report, into["behavior.csv"])
-            into["report.html"].write(page(report))
+        texts = {"report.json": as_json, "results.csv": as_csv, "report.html": as_html}
+        if report["behavior"] is not None:
+            behavior = io.StringIO()
+            tables.write_behavior(report, behavior)
+            texts["behavior.csv"] = behavior.getvalue()
+        for name, text in texts.items():
+            write_whole(folder / name, text.encode())
         save(report, folder / "plots")
 
 
@@ -287,6 +315,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 placed = ladder.climb(options, display)
             Console().print(ladder.table(placed))
             return 0
+        if options.trust and options.resume is None:
+            raise JournalError("--trust is for --resume; agents that you name yourself are trusted")
         if options.resume is not None:
             if options.agents or options.out:
                 raise JournalError("--resume takes its agents and its folder from the run")
@@ -313,8 +343,9 @@ def _kept(options: Options | ladder.Options) -> str:
             return f"what was played is kept in {options.out}; the same command goes on with it"
         return "no file was written"
     folder = options.resume or options.out
-    if folder is not None and (folder / PLAN).exists():
-        return f"what was played is kept; --resume {folder} goes on"
+    if folder is not None and os.path.exists(folder / PLAN):
+        own = options.trust or any(map(runs_code, options.agents))
+        return f"what was played is kept; --resume {folder}{' --trust' * own} goes on"
     return "no file was written"
 
 

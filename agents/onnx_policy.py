@@ -70,6 +70,8 @@ class OnnxAgent(Agent):
         When the file cannot be read, is not ours, or is for another version of the observation.
     """
 
+    deterministic = True
+
     def __init__(self, path: str | Path) -> None:
         self.name = f"onnx:{path}"
         try:

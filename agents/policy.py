@@ -137,6 +137,7 @@ class PolicyAgent(Agent):
         self.num_players = num_players
         self.view = view
         self.sample = sample
+        self.deterministic = not sample
         self.layer_sizes = tuple(sizes)
         self._critic = critic or []
         self.set_layers(layers)

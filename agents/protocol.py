@@ -167,6 +167,9 @@ class Agent(ABC):
     repeatable : bool
         Whether it does the same in the same games. One that goes by the clock does not, nor one
         that draws random numbers of its own.
+    deterministic : bool
+        Whether it draws no lots: in one position it always takes the same action. A table of such
+        agents, all alike, plays the same game whoever sits where, and plays it once.
     budget : object or None
         What it may spend on a decision, if it searches. Evaluations give such agents to several
         processes in small portions.
@@ -184,6 +187,7 @@ class Agent(ABC):
     policy: int | None = None
     clairvoyant: bool = False
     repeatable: bool = True
+    deterministic: bool = False
     budget: object | None = None
     _checked: tuple[Rules, int] | None = None
     _proven: bool = False  # the engine's own kernels choose, and need no second look

@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
+_HOLDS_NO_AGENT = {"ppo", "onnx", "rllib", "rlcard", "spiel"}
+"""What follows these is a file or a name of another library's, and not the name of an agent."""
 
 
 def register(name: str, about: str = "", argument: str = "") -> Callable[[Make], Make]:
@@ -151,31 +154,29 @@ def load(spec: str) -> Agent:
     return agent
 
 
+def runs_code(spec: str) -> bool:
+    """Whether `load` would import a Python module because `spec` says so, and call what is in it.
+
+    True of ``"module:Class"`` and ``"import:module:Class"``, and of what holds one:
+    ``"noisy:0.1,module:Class"``, ``"search:100ms,policy=module:Class"``. Nothing is imported to
+    find out. Ask before loading what a file of somebody else names.
+    """
+    name, _, argument = spec.partition(":")
+    if name == "import":
+        return True
+    if name not in _ENTRIES:
+        return bool(argument) and not os.path.exists(spec)
+    if name in _HOLDS_NO_AGENT:
+        return False
+    return any(map(runs_code, re.split("[,=]", argument)))
+
+
 def importable(module: str) -> bool:
     """Whether Python finds a module of this name."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
-
-
-def runs_code(spec: str) -> bool:
-    """Whether `load` would import a module that `spec` names, itself or in an agent within it.
-
-    Programs ask this before they load what stands in a file, which others may have written.
-    Nothing is imported to find out.
-    """
-    pending = [spec]
-    while pending:
-        text = pending.pop()
-        name, _, argument = text.partition(":")
-        if name == "import" or (argument and name not in _ENTRIES and not os.path.exists(text)):
-            return True
-        if name == "noisy":
-            pending.append(argument.partition(",")[2])
-        elif name in ("search", "ismcts", "clairvoyant"):
-            pending += [option.partition("=")[2] for option in argument.split(",")]
-    return False
 
 
 def _entry(name: str, spec: str) -> Entry:

@@ -9,6 +9,8 @@ from pocket_uno_env.agents.protocol import Agent
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.scripted import Policy
 
+DRAWS_LOTS = (Policy.RANDOM, Policy.RANDOM_UNO)
+
 
 class ScriptedAgent(Agent):
     """A face of a compiled policy; its randomness comes from the row it acts in."""
@@ -19,6 +21,7 @@ class ScriptedAgent(Agent):
     def __init__(self, policy: Policy) -> None:
         self.policy = int(policy)
         self.name = policy_name(policy)
+        self.deterministic = policy not in DRAWS_LOTS
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""

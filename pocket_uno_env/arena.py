@@ -32,6 +32,13 @@ CHUNK_DEALS = 256
 """Deals that are played side by side; of agents that repeat themselves results don't depend on
 it."""
 MAX_SEED = 2**64 - 1
+MOST = {
+    "deals": 100_000_000,
+    "chunk_deals": 100_000,
+    "max_cycles": 1_000_000_000,
+    "max_rounds": 1_000_000,
+}
+"""The largest numbers that are taken for what is meant."""
 EPISODES = ("round", "match")
 
 _PYTHON = -1
@@ -79,13 +86,20 @@ class Setting:
         if self.episode not in EPISODES:
             raise ArenaError(f"episode is {self.episode!r}; expected 'round' or 'match'")
         for name in ("max_cycles", "max_rounds"):
-            if getattr(self, name) < 1:
-                raise ArenaError(f"{name} is {getattr(self, name)}; expected at least 1")
+            check_number(name, getattr(self, name))
+
+
+def check_number(name: str, value: int) -> None:
+    """`ArenaError` unless `value` is from 1 to the most there may be of `name`."""
+    if not 1 <= value <= MOST[name]:
+        raise ArenaError(f"{name} is {value}; expected a number from 1 to {MOST[name]:,}")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Games:
     """All games of one line-up, one line for each deal and one column for each rotation.
+
+    There are n rotations at a table of n, or as many as `count_rotations` says.
 
     Attributes
     ----------
@@ -95,14 +109,14 @@ class Games:
         ``(p + r) % n``.
     names : tuple of str
         The agents' names, place by place.
-    winner : int8 array, shape ``(deals, n)``
+    winner : int8 array, shape ``(deals, rotations)``
         The winner's place in the line-up, or -1 where there is none: a round was blocked or
         truncated, a match had too many rounds.
-    points : int32 array, shape ``(deals, n, n)``
+    points : int32 array, shape ``(deals, rotations, n)``
         What the agent at each place scored; of a match, in all its rounds.
-    end : uint8 array, shape ``(deals, n)``
+    end : uint8 array, shape ``(deals, rotations)``
         `state.End` of the last round.
-    decisions, rounds : int32 array, shape ``(deals, n)``
+    decisions, rounds : int32 array, shape ``(deals, rotations)``
     """
 
     lineup: tuple[int, ...]
@@ -117,6 +131,11 @@ class Games:
     def deals(self) -> int:
         """How many deals were played."""
         return len(self.winner)
+
+    @property
+    def rotations(self) -> int:
+        """How many games of each deal were played."""
+        return int(self.winner.shape[1])
 
     @property
     def agents(self) -> list[int]:
@@ -194,7 +213,7 @@ def play(
     on_record : callable, optional
         Called with the record of every game (docs/rules.md, section 8): line-up by line-up, deal
         by deal, rotation by rotation. Its ``players`` are the agents' names by seat, its ``seed``
-        is `seed`.
+        is the game's own; ``deal`` and ``rotation`` say which it is.
     on_finished : callable, optional
         Called with the number of games that have just ended, for a progress bar.
     chunk_deals : int
@@ -219,8 +238,7 @@ def play(
     >>> win_rate = games[0].win_rates(0).mean()
     """
     setting = Setting(Rules.of(rules), num_players, seed, episode, max_cycles, max_rounds)
-    if deals < 1:
-        raise ArenaError(f"deals is {deals}; expected at least 1")
+    check_number("deals", deals)
     if not agents:
         raise ArenaError("no agents; expected at least one")
     if lineups is None:
@@ -253,6 +271,18 @@ def check_line_up(table: Sequence[int], num_players: int, agents: int) -> tuple[
     return tuple(table)
 
 
+def count_rotations(lineup: Sequence[int], agents: Sequence[Agent]) -> int:
+    """How often each deal is played by a line-up: once in every rotation that makes a difference.
+
+    That is all of them, unless the line-up looks the same when it has moved on by some seats (an
+    agent against itself) and nobody in it draws lots: then it would play the same games again.
+    """
+    table, n = tuple(lineup), len(lineup)
+    if not all(agents[number].deterministic for number in table):
+        return n
+    return next(by for by in range(1, n + 1) if n % by == 0 and table[by:] + table[:by] == table)
+
+
 def joined(chunks: Sequence[Games]) -> Games:
     """Consecutive chunks of one line-up as one."""
     fields = [np.concatenate([getattr(of, name) for of in chunks]) for name in COLUMNS]
@@ -273,13 +303,15 @@ class Chunk:
         Whether the actions are kept: `records`, behaviour and control variates are made of them.
     on_finished : callable, optional
         See `play`.
+    rotations : int, optional
+        Default `count_rotations`.
 
     Attributes
     ----------
-    seated : int64 array, shape ``(count * n, n)``
-        Which agent sits in which seat of each game; game g is rotation ``g % n`` of deal
-        ``g // n``.
-    actions : int16 array, shape ``(count * n, longest)``, or None
+    seated : int64 array, shape ``(count * rotations, n)``
+        Which agent sits in which seat of each game; game g is rotation ``g % rotations`` of deal
+        ``first + g // rotations``.
+    actions : int16 array, shape ``(count * rotations, longest)``, or None
         All decisions of each game, in order.
     book : Book
     """
@@ -293,13 +325,15 @@ class Chunk:
         count: int,
         keep_actions: bool = False,
         on_finished: Callable[[int], None] | None = None,
+        rotations: int | None = None,
     ) -> None:
         self.setting, self.agents, self.lineup = setting, agents, lineup
         self.first, self.count = first, count
-        n = len(lineup)
-        self.rotation = np.arange(count * n) % n
+        self.rotations = count_rotations(lineup, agents) if rotations is None else rotations
+        n, games = len(lineup), count * self.rotations
+        self.rotation = np.arange(games) % self.rotations
         self.seated = np.array(lineup)[(np.arange(n)[None, :] - self.rotation[:, None]) % n]
-        self.actions = np.zeros((count * n, 256), np.int16) if keep_actions else None
+        self.actions = np.zeros((games, 256), np.int16) if keep_actions else None
         self.rows, self.book = self.deal()
         self._play(on_finished or (lambda games: None))
 
@@ -320,6 +354,7 @@ class Chunk:
             self.count,
             int.from_bytes(key[:8], "little"),
             (of.max_cycles, of.max_rounds if of.episode == "match" else 0),
+            self.rotations,
         )
 
     def games(self) -> Games:
@@ -329,7 +364,7 @@ class Chunk:
         winner = np.where(book.winner < 0, -1, (book.winner - self.rotation) % n).astype(np.int8)
         seats = (np.arange(n)[None, :] + self.rotation[:, None]) % n
         points = np.take_along_axis(book.points, seats, axis=1).astype(np.int32)
-        shape = (self.count, n)
+        shape = (self.count, self.rotations)
         return Games(
             self.lineup,
             self.names,
@@ -346,7 +381,8 @@ class Chunk:
         n = len(self.lineup)
         places = (np.arange(n)[None, :] - self.rotation[:, None]) % n
         rows, book = self.deal()
-        return Replay(self.setting.rules, rows, book, self.actions, self.book.decisions, places)
+        lengths = self.book.decisions
+        return Replay(self.setting.rules, rows, book, self.actions, lengths, places, self.rotations)
 
     def records(self) -> list[dict[str, Any]]:
         """The record of every game, made anew from its seed and its actions."""
@@ -358,7 +394,9 @@ class Chunk:
             rounds = transcripts(of.rules, of.num_players, self.book, game, actions)
             names = [self.agents[number].name for number in numbers]
             match = of.episode == "match"
-            result.append(game_record(of.rules, names, of.seed, match, rounds))
+            record = game_record(of.rules, names, int(self.book.seeds[game]), match, rounds)
+            deal, rotation = divmod(game, self.rotations)
+            result.append({**record, "deal": self.first + deal, "rotation": rotation})
         return result
 
     def _play(self, on_finished: Callable[[int], None]) -> None:

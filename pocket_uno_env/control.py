@@ -57,7 +57,7 @@ def draw_luck(games: Replay) -> np.ndarray:
         luck,
         *games.book,
     )
-    return np.asarray(luck.reshape(-1, n, n, FEATURES).mean(axis=1), np.float32)
+    return np.asarray(luck.reshape(-1, games.rotations, n, FEATURES).mean(axis=1), np.float32)
 
 
 @kernel

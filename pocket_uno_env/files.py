@@ -32,6 +32,20 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
         yield file
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system says against writing here becomes a FileError that names `path`.
+
+    Except a reader's end, `BrokenPipeError`, which is no fault.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that, whatever happens, the old or the new one is there; or FileError."""
     with _whole(path, "wb") as file:
@@ -40,17 +54,15 @@ def write_whole(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
-    place = path.resolve()
-    special = place.exists() and not place.is_file() and not place.is_dir()
+    place = Path(os.path.realpath(path))
+    special = os.path.exists(place) and not place.is_file() and not place.is_dir()
     part = place if special else place.with_name(f".{place.name}.{os.getpid()}.part")
-    if place.is_dir():
+    if os.path.isdir(place):
         raise FileError(f"cannot write {path}: it is a folder")
-    if not place.parent.is_dir():
+    if not os.path.isdir(place.parent):
         raise FileError(f"cannot write {path}: there is no folder {path.parent}")
-    try:
+    with writing(path):
         file = part.open(mode, **how)  # type: ignore[call-overload]
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror}") from error
     try:
         with file:
             yield file
@@ -63,7 +75,8 @@ def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
         if not special:
             part.unlink(missing_ok=True)
         # What comes from another file has its name with it.
-        if isinstance(error, OSError) and error.filename is None and not special:
+        own = isinstance(error, OSError) and error.filename is None
+        if own and not isinstance(error, BrokenPipeError):
             raise FileError(f"cannot write {path}: {error.strerror or error}") from error
         raise
 

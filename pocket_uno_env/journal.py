@@ -3,21 +3,22 @@
 | file | holds |
 |---|---|
 | ``plan.json`` | the `tournament.Plan`: all that decides the result |
-| ``chunks.sqlite`` | the result of each task, as arrays |
+| ``chunks.sqlite`` | the result of each task, as arrays, with the fingerprint of its plan |
+| ``.lock`` | who holds it is the only one that writes here |
 
-SQLite takes care that each result is there whole or not at all. Nothing is pickled.
+SQLite takes care that each result is there whole or not at all. Nothing is pickled, and a folder
+that comes from somebody else is read as data: what does not fit the plan is refused.
 """
 
 from __future__ import annotations
 
-import io
-import json
+import os
 import sqlite3
 import sys
 import time
-import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -26,21 +27,37 @@ from typing import Any
 import numpy as np
 
 from .arena import COLUMNS, Games
+from .behavior import Count
+from .control import FEATURES
+from .files import FileError, only_writer, read_json, write_json
+from .state import End
 from .tournament import Plan, Played, Task
 
-FORMAT = "uno-tournament/1"
+FORMAT = "uno-tournament/2"
 PLAN = "plan.json"
 CHUNKS = "chunks.sqlite"
 SECONDS = 2.0
 """Between commits: so much work may be lost at worst."""
 
+_TABLE = (
+    "(line_up integer, first integer, count integer, plan text, arrays blob, records blob, "
+    "primary key (line_up, first))"
+)
+_FAILURES = {
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN),
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOLFS),
+}
+"""Of the place where the file lies, and not of what is in it."""
+_RECORD_BYTES = 10_000
+"""More than a record has for each round and each decision."""
 
-class JournalError(ValueError):
+
+class JournalError(FileError):
     """A folder that is no tournament, or cannot become one; the message says why."""
 
 
 class DiskJournal:
-    """The journal of a folder; a context manager.
+    """The journal of a folder; a context manager. Until it is left no other process can have it.
 
     Parameters
     ----------
@@ -53,32 +70,38 @@ class DiskJournal:
 
     Raises
     ------
-    JournalError
+    FileError
+        Also when another process has the folder, and later when the disk is full.
     """
 
     def __init__(
         self, folder: Path, plan: Plan | None = None, about: Mapping[str, Any] | None = None
     ) -> None:
         self.folder = folder
-        if plan is not None:
-            _begin(folder, plan, about or {})
-        self.plan, self.about = read_plan(folder)
-        self._base = sqlite3.connect(folder / CHUNKS, isolation_level=None, timeout=1)
-        try:
-            self._base.execute("pragma locking_mode = exclusive")
-            self._base.execute("begin exclusive")
-            self._base.execute(
-                "create table if not exists chunk (line_up integer, first integer, count integer, "
-                "arrays blob, records blob, primary key (line_up, first))"
-            )
-        except sqlite3.Error as error:
-            self._base.close()
-            if "locked" in str(error):
-                raise JournalError(
-                    f"cannot use {folder / CHUNKS}: {error}; is another process at it?"
-                ) from error
-            raise self._damaged(error) from error
-        self._committed = time.monotonic()
+        if plan is None:
+            read_plan(folder)  # before anything is written into what is no tournament
+        else:
+            _make(folder)
+        with ExitStack() as stack:
+            stack.enter_context(only_writer(folder))
+            if plan is not None:
+                _begin(folder, plan, about or {})
+            self.plan, self.about = read_plan(folder)
+            with self._explained():
+                self._base = sqlite3.connect(folder / CHUNKS, isolation_level=None, timeout=1)
+                stack.callback(self._base.close)
+                self._open_table()
+            self._committed = time.monotonic()
+            self._left = stack.pop_all()
+
+    def _open_table(self) -> None:
+        self._base.execute("pragma trusted_schema = off")
+        self._base.execute("pragma locking_mode = exclusive")
+        self._base.execute("begin exclusive")
+        self._base.execute(f"create table if not exists chunk {_TABLE}")
+        found = self._base.execute("select type, sql from sqlite_master where sql is not null")
+        if found.fetchall() != [("table", f"CREATE TABLE chunk {_TABLE}")]:
+            raise self._damaged("it holds other tables than the results of a tournament")
 
     def __enter__(self) -> DiskJournal:
         return self
@@ -89,59 +112,58 @@ class DiskJournal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            self._base.execute("commit")
-        except sqlite3.Error as failure:
-            if error is None:
-                raise self._damaged(failure) from failure
-        finally:
-            self._base.close()
+        with self._left:
+            try:
+                with self._explained():
+                    self._base.execute("commit")
+            except FileError:
+                if error is None:
+                    raise
 
-    def _damaged(self, error: Exception) -> JournalError:
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What SQLite says becomes a `JournalError`."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _FAILURES:
+                raise JournalError(f"cannot write {self.folder / CHUNKS}: {error}") from error
+            raise self._damaged(error) from error
+
+    def _damaged(self, why: object) -> JournalError:
         return JournalError(
-            f"{self.folder / CHUNKS} cannot be used: {error}; move it away, and --resume "
+            f"{self.folder / CHUNKS} cannot be used: {why}; move it away, and --resume "
             f"{self.folder} plays everything again"
         )
 
     def done(self) -> dict[Task, Played]:
         """See `tournament.Journal`. What is damaged is left out, so that it is played again."""
         tasks, found = set(self.plan.tasks()), {}
-        try:
-            for number, first, count, arrays, records in self._base.execute("select * from chunk"):
-                if (number, first, count) not in tasks:
+        query = "select line_up, first, count, plan, arrays, records from chunk"
+        with self._explained():
+            for *key, plan, arrays, records in self._base.execute(query):
+                task: Task = tuple(key)
+                if task not in tasks or plan != self.plan.fingerprint:
                     raise JournalError(
-                        f"{self.folder / CHUNKS} does not belong to {PLAN} beside it"
+                        f"{self.folder / CHUNKS} does not belong to {PLAN} beside it; put back the "
+                        "one that does, or start a new run"
                     )
-                played = self._read(number, first, count, arrays, records)
-                if played is not None:
-                    found[number, first, count] = played
-        except sqlite3.Error as error:
-            raise self._damaged(error) from error
+                try:
+                    found[task] = _unpacked(self.plan, task, arrays, records)
+                except (zlib.error, ValueError, TypeError):
+                    number, first, count = task
+                    print(
+                        f"{self.folder / CHUNKS}: line-up {number}, deals {first} to "
+                        f"{first + count - 1} cannot be read; they are played again",
+                        file=sys.stderr,
+                    )
         return found
-
-    def _read(
-        self, number: int, first: int, count: int, arrays: bytes, records: bytes
-    ) -> Played | None:
-        lineup = self.plan.line_ups[number]
-        names = tuple(self.plan.agents[agent] for agent in lineup)
-        try:
-            played = _unpacked(arrays, lineup, names)
-            if played.games.winner.shape != (count, len(lineup)):
-                raise ValueError("other deals")
-            zlib.decompress(records)
-        except (zlib.error, zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
-            print(
-                f"{self.folder / CHUNKS}: line-up {number}, deals {first} to {first + count - 1} "
-                "cannot be read; they are played again",
-                file=sys.stderr,
-            )
-            return None
-        return played
 
     def records(self, task: Task) -> list[str]:
         """See `tournament.Journal`."""
         query = "select records from chunk where line_up = ? and first = ?"
-        (packed,) = self._base.execute(query, task[:2]).fetchone()
+        with self._explained():
+            (packed,) = self._base.execute(query, task[:2]).fetchone()
         text = zlib.decompress(packed).decode()
         return text.split("\n") if text else []
 
@@ -152,6 +174,8 @@ class DiskJournal:
         ------
         JournalError
             When there are more already.
+        ArenaError
+            When there are too many.
         """
         if deals < self.plan.deals:
             raise JournalError(
@@ -160,80 +184,148 @@ class DiskJournal:
             )
         self.plan = replace(self.plan, deals=deals)
         tasks = set(self.plan.tasks())
-        for task in self._base.execute("select line_up, first, count from chunk").fetchall():
-            if task not in tasks:
-                self._base.execute("delete from chunk where line_up = ? and first = ?", task[:2])
-        self._base.execute("commit")
-        _write_plan(self.folder, self.plan, self.about)
-        self._base.execute("begin exclusive")
+        with self._explained():
+            for task in self._base.execute("select line_up, first, count from chunk").fetchall():
+                if task not in tasks:
+                    self._base.execute(
+                        "delete from chunk where line_up = ? and first = ?", task[:2]
+                    )
+            self._base.execute("commit")
+            _write_plan(self.folder, self.plan, self.about)
+            self._base.execute("begin exclusive")
 
     def add(self, task: Task, played: Played) -> None:
         """See `tournament.Journal`."""
-        self._base.execute(
-            "insert or replace into chunk values (?, ?, ?, ?, ?)", (*task, *_packed(played))
-        )
-        if time.monotonic() - self._committed > SECONDS:
-            self._base.execute("commit")
-            self._base.execute("begin exclusive")
-            self._committed = time.monotonic()
+        values = (*task, self.plan.fingerprint, *_packed(self.plan, task, played))
+        with self._explained():
+            self._base.execute("insert or replace into chunk values (?, ?, ?, ?, ?, ?)", values)
+            if time.monotonic() - self._committed > SECONDS:
+                self._base.execute("commit")
+                self._base.execute("begin exclusive")
+                self._committed = time.monotonic()
 
 
 def read_plan(folder: Path) -> tuple[Plan, dict[str, Any]]:
     """The plan of a tournament's folder and what else is known; `JournalError` if it is none."""
+    path = folder / PLAN
+    if not os.path.isfile(path):
+        raise JournalError(f"{folder} is no tournament: {PLAN} is missing")
     try:
-        fields = json.loads((folder / PLAN).read_text("utf-8"))
-    except OSError as error:
-        raise JournalError(
-            f"{folder} is no tournament: {PLAN} is missing ({error.strerror})"
-        ) from error
+        fields = read_json(path, limit=50_000_000)
+    except FileError as error:
+        raise JournalError(str(error)) from error
+    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
+        found = fields.get("format") if isinstance(fields, dict) else None
+        raise JournalError(f"{path} is of the format {str(found)[:80]!r}, not {FORMAT!r}")
+    try:
+        for name in ("plan", "about"):
+            if not isinstance(fields.get(name), dict):
+                raise ValueError(f"expected an object {name!r}")
+        if len(fields) != 3:
+            raise ValueError("expected nothing but 'format', 'about' and 'plan'")
+        return Plan.from_dict(fields["plan"]), fields["about"]
     except ValueError as error:
-        raise JournalError(f"{folder / PLAN} is not JSON: {error}") from error
-    if not isinstance(fields, Mapping) or fields.get("format") != FORMAT:
-        raise JournalError(f"{folder / PLAN} is not of the format {FORMAT!r}")
+        raise JournalError(f"{path} is damaged: {error}; restore it, or start a new run") from error
+
+
+def _make(folder: Path) -> None:
     try:
-        plan = Plan.from_dict(fields["plan"])
-        _ = plan.setting  # checks it
-        about = dict(fields["about"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else error
-        raise JournalError(
-            f"{folder / PLAN} is damaged: {what}; restore it, or start a new run"
-        ) from error
-    return plan, about
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JournalError(f"cannot make the folder {folder}: {error.strerror}") from error
 
 
 def _begin(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        taken = any(folder.iterdir())
-        if not taken:
-            _write_plan(folder, plan, about)
-    except OSError as error:
-        raise JournalError(f"cannot make the folder {folder}: {error.strerror}") from error
-    if taken:
+    """Write the plan; the lock is held, so what is half written is left of a process that died."""
+    for part in folder.glob(f".{PLAN}.*.part"):
+        part.unlink()
+    if any(entry.name != ".lock" for entry in folder.iterdir()):
         hint = f"go on with it by --resume {folder}, or " if (folder / PLAN).exists() else ""
         raise JournalError(f"{folder} is not empty; {hint}choose another folder")
+    _write_plan(folder, plan, about)
 
 
 def _write_plan(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:
-    part = folder / (PLAN + ".part")
-    text = json.dumps({"format": FORMAT, "about": dict(about), "plan": plan.to_dict()}, indent=1)
-    part.write_text(text + "\n", "utf-8")
-    part.replace(folder / PLAN)
+    write_json(folder / PLAN, {"format": FORMAT, "about": dict(about), "plan": plan.to_dict()})
 
 
-def _packed(played: Played) -> tuple[bytes, bytes]:
-    arrays = {name: getattr(played.games, name) for name in COLUMNS}
-    for name in ("behavior", "luck"):
-        if getattr(played, name) is not None:
-            arrays[name] = getattr(played, name)
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return zlib.compress(file.getvalue(), 1), zlib.compress("\n".join(played.records).encode())
+def _layout(plan: Plan, task: Task) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The arrays of a task's result, one after the other: types and shapes."""
+    number, _, count = task
+    n, games = plan.num_players, (count, plan.games_of(number))
+    found: dict[str, tuple[str, tuple[int, ...]]] = {
+        "winner": ("<i1", games),
+        "points": ("<i4", (*games, n)),
+        "end": ("<u1", games),
+        "decisions": ("<i4", games),
+        "rounds": ("<i4", games),
+    }
+    if plan.behavior:
+        found["behavior"] = ("<i8", (n, n, len(Count)))
+    if plan.control:
+        found["luck"] = ("<f4", (count, n, FEATURES))
+    return found
 
 
-def _unpacked(arrays: bytes, lineup: tuple[int, ...], names: tuple[str, ...]) -> Played:
-    with np.load(io.BytesIO(zlib.decompress(arrays)), allow_pickle=False) as file:
-        found = {name: file[name] for name in file.files}
-    games = Games(lineup, names, *(found[name] for name in COLUMNS))
-    return Played(games, found.get("behavior"), found.get("luck"), [])
+def _packed(plan: Plan, task: Task, played: Played) -> tuple[bytes, bytes]:
+    data = b""
+    for name, (kind, shape) in _layout(plan, task).items():
+        array = getattr(played.games if name in COLUMNS else played, name)
+        assert array.shape == shape, name
+        data += array.astype(kind, casting="equiv").tobytes()
+    return zlib.compress(data, 1), zlib.compress("\n".join(played.records).encode())
+
+
+def _unpacked(plan: Plan, task: Task, packed: bytes, records: bytes) -> Played:
+    """A task's result without its records; ValueError if it cannot be one."""
+    layout = _layout(plan, task)
+    sizes = [np.dtype(kind).itemsize * int(np.prod(shape)) for kind, shape in layout.values()]
+    data = _inflated(packed, sum(sizes))
+    if len(data) != sum(sizes):
+        raise ValueError("other arrays")
+    found, at = {}, 0
+    for (name, (kind, shape)), size in zip(layout.items(), sizes, strict=True):
+        found[name] = np.frombuffer(data[at : at + size], kind).reshape(shape)
+        at += size
+    lineup = plan.line_ups[task[0]]
+    names = tuple(plan.agents[agent] for agent in lineup)
+    played = Played(
+        Games(lineup, names, *(found[name] for name in COLUMNS)),
+        found.get("behavior"),
+        found.get("luck"),
+        [],
+    )
+    _check(played)
+    games = played.games
+    steps = games.winner.size + int(games.decisions.sum()) + int(games.rounds.sum())
+    text = _inflated(records, _RECORD_BYTES * steps)
+    lines = text.count(b"\n") + 1 if text else 0
+    if lines != games.winner.size * plan.records:
+        raise ValueError("other records")
+    text.decode()
+    return played
+
+
+def _inflated(packed: bytes, most: int) -> bytes:
+    """What was compressed, checked; ValueError if it is more than `most` bytes."""
+    reader = zlib.decompressobj()
+    data = reader.decompress(packed, most + 1)
+    if len(data) > most or not reader.eof:
+        raise ValueError("too long, or cut short")
+    return data
+
+
+def _check(played: Played) -> None:
+    """`ValueError` for figures that no game has."""
+    games = played.games
+    good = (
+        np.isin(games.winner, range(-1, len(games.lineup))).all()
+        and np.isin(games.end, (End.OUT, End.BLOCKED, End.TRUNCATED)).all()
+        and (games.points >= 0).all()
+        and (games.decisions >= 0).all()
+        and (games.rounds > 0).all()
+        and (played.behavior is None or (played.behavior >= 0).all())
+        and (played.luck is None or np.isfinite(played.luck).all())
+    )
+    if not good:
+        raise ValueError("figures that no game has")

@@ -11,21 +11,24 @@ version that is raised when it is measured anew; a rating should be quoted with 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from .agents.protocol import Agent
 from .arena import Games
-from .files import whole_file
+from .files import FileError, read_json, whole_file
 from .journal import PLAN, DiskJournal
 from .progress import Display
 from .ratings import rate_against
 from .report import tournament_report
+from .rules import PRESETS
 from .statistics import rate_estimate
 from .tournament import Plan, Played, fingerprint, plan_of, run
 from .workers import make_workers
@@ -46,6 +49,22 @@ MORE_RUNGS = {"classic": ("rlcard-rule",)}
 
 class LadderError(ValueError):
     """A ladder that there is not; the message says which there are."""
+
+
+@dataclass(frozen=True)
+class _Rating:
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """What is read of a ladder's file."""
+
+    format: Literal["uno-ladder/1"]
+    version: int
+    ratings: dict[str, _Rating]
 
 
 @dataclass
@@ -85,14 +104,21 @@ def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
     Raises
     ------
     LadderError
+        Also for a file that is damaged.
     """
-    file = path(rules, num_players)
-    if not file.is_file():
-        there = ", ".join(sorted(entry.stem for entry in FOLDER.glob("*.json")))
+    from msgspec import ValidationError, convert
+
+    file, there = path(rules, num_players), sorted(FOLDER.glob("*.json"))
+    if file not in there:
+        names = ", ".join(entry.stem for entry in there)
         raise LadderError(
-            f"there is no ladder of rules {rules!r} for {num_players} players; there are: {there}"
+            f"there is no ladder of rules {rules!r} for {num_players} players; there are: {names}"
         )
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    try:
+        found: dict[str, Any] = read_json(file)
+        convert(found, _Ladder)
+    except (FileError, ValidationError) as error:
+        raise LadderError(f"the ladder {file} is damaged: {error}; measure it anew") from error
     return found
 
 
@@ -111,7 +137,16 @@ def climb(options: Options, display: Display) -> dict[str, Any]:
     if not options.agents:
         raise LadderError("no agents; name whom to rate, as in: evaluate.py ladder runs/mine")
     known = read(options.rules, options.num_players)
-    result = {
+    with ExitStack() as stack:
+        file = None if options.json is None else stack.enter_context(whole_file(options.json))
+        result = _placed(options, known, display)
+        if file is not None:
+            print(json.dumps(result, indent=1), file=file)
+    return result
+
+
+def _placed(options: Options, known: dict[str, Any], display: Display) -> dict[str, Any]:
+    result: dict[str, Any] = {
         "format": "uno-placing/1",
         "ladder": path(options.rules, options.num_players).stem,
         "version": known["version"],
@@ -133,20 +168,29 @@ def climb(options: Options, display: Display) -> dict[str, Any]:
             "rating": _plain(rating),
             "win_rates": {of.names[-1]: _rate(of) for of in games},
         }
-    if options.json is not None:
-        with whole_file(options.json) as file:
-            print(json.dumps(result, indent=1), file=file)
     return result
 
 
 def _measure(options: Options, display: Display) -> dict[str, Any]:
     """Everyone on the ladder against everyone; writes the file."""
+    if options.rules not in PRESETS:
+        raise LadderError(
+            f"a ladder is of rules that come with the package, {', '.join(PRESETS)}; not of "
+            f"{options.rules!r}"
+        )
+    with whole_file(path(options.rules, options.num_players)) as file:
+        return _measured(options, display, file)
+
+
+def _measured(options: Options, display: Display, out: IO[str]) -> dict[str, Any]:
     names = [*RUNGS, *MORE_RUNGS.get(options.rules, ())]
     plan, agents = _plan(options, names, "round-robin")
     played = _played(options, "ladder", plan, agents, display)
     report = tournament_report(plan, agents, played, "round-robin", rules_name=options.rules)
     file = path(options.rules, options.num_players)
-    version = 1 + (json.loads(file.read_text("utf-8"))["version"] if file.exists() else 0)
+    version = 1
+    if file.exists():
+        version += read(options.rules, options.num_players)["version"]
     found = {
         "format": FORMAT,
         "version": version,
@@ -161,8 +205,7 @@ def _measure(options: Options, display: Display) -> dict[str, Any]:
         "ratings": report["ratings"]["elo"],
         "win_rates": [{"agents": list(of.games.names), **_rate(of.games)} for of in played],
     }
-    with whole_file(file) as out:
-        print(json.dumps(found, indent=1), file=out)
+    print(json.dumps(found, indent=1), file=out)
     return {
         "ladder": file.stem,
         "version": version,
@@ -228,7 +271,7 @@ def _played(
         return run(plan, workers, None, display.report)
     stem = path(options.rules, options.num_players).stem
     folder = options.out / re.sub(r"[^\w.,-]+", "_", f"{stem}-{name}")
-    begun = (folder / PLAN).exists()
+    begun = os.path.exists(folder / PLAN)
     with DiskJournal(folder, None if begun else plan) as journal:
         if replace(journal.plan, deals=plan.deals) != plan:
             raise LadderError(

@@ -65,6 +65,8 @@ class Replay(NamedTuple):
         How many actions each game has.
     places : int64 array, shape ``(n, num_players)``
         The place in the line-up of the agent in each seat.
+    rotations : int
+        How many games of each deal there are.
     """
 
     rules: Rules
@@ -73,6 +75,7 @@ class Replay(NamedTuple):
     actions: np.ndarray
     lengths: np.ndarray
     places: np.ndarray
+    rotations: int
 
 
 def deal_games(
@@ -83,14 +86,15 @@ def deal_games(
     count: int,
     key: int,
     limits: tuple[int, int],
+    rotations: int,
 ) -> tuple[Any, Book]:
     """The games of `count` deals, each once for every rotation, and an empty book.
 
-    Game g is rotation ``g % num_players`` of deal ``first + g // num_players``. The cards follow
-    from (`seed`, deal), the scripted agents' randomness from (`seed`, `key`, deal, rotation);
-    `key` is any 64 bits, another for each line-up.
+    Game g is rotation ``g % rotations`` of deal ``first + g // rotations``. The cards follow
+    from (`seed`, deal), the scripted agents' randomness from (`seed`, `key`, deal, rotation); `key`
+    is any 64 bits, another for each line-up.
     """
-    n = count * num_players
+    n = count * rotations
     rows = new_rows(n)
     book = Book(
         np.zeros(n, np.uint64),
@@ -101,20 +105,20 @@ def deal_games(
         np.full(n, -1),
         np.zeros(n, np.int64),
     )
-    stream = np.uint64(key)
-    _deal(rules._table, rows, num_players, np.uint64(seed), np.uint64(first), stream, book.seeds)
+    numbers = np.uint64(seed), np.uint64(first), np.uint64(key)
+    _deal(rules._table, rows, num_players, rotations, *numbers, book.seeds)
     return rows, book
 
 
 @kernel
-def _deal(rules: Any, rows: Any, num_players: Any, seed: Any, first: Any, key: Any, seeds: Any):
+def _deal(rules, rows, num_players, rotations, seed, first, key, seeds):
     for game in range(rows.shape[0]):
         row = rows[game]
-        deal = first + np.uint64(game // num_players)
+        deal = first + np.uint64(game // rotations)
         seeds[game] = row_seed(seed, deal)
         new_game(row, num_players, seeds[game])
         own = row_seed(mix(seed ^ mix(key)), deal)
-        row.policy_rng = row_seed(own, np.uint64(game % num_players))
+        row.policy_rng = row_seed(own, np.uint64(game % rotations))
         deal_round(rules[0], row, NO_SEAT, None, None)
 
 

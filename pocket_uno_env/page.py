@@ -11,6 +11,7 @@ from . import plots
 from .tables import (
     SHOWN,
     cell,
+    in_rotations,
     in_short,
     remarks,
     rules_title,
@@ -46,8 +47,8 @@ def page(report: dict[str, Any]) -> str:
     played = sum(of["rounds"] for of in report["line_ups"])
     parts = [
         f"<h1>{escape(title[0].upper() + title[1:])}</h1>",
-        f'<p class="dim">{report["deals"]:,} deals, each in all {n} seat rotations for every '
-        f"line-up; {played:,} {games} in all; seed {report['seed']}.</p>",
+        f'<p class="dim">{report["deals"]:,} deals for every line-up, {in_rotations(report)}; '
+        f"{played:,} {games} in all; seed {report['seed']}.</p>",
         *_results(report),
         *_ratings(report),
         *_picture("payoff", "Payoff matrix", report),

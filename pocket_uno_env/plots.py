@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .files import write_whole, writing
 from .tables import SHOWN, cell, in_short, shown_figures
 
 if TYPE_CHECKING:
@@ -151,18 +152,21 @@ PLOTS: dict[str, Callable[[dict[str, Any]], Figure | None]] = {
 
 
 def save(report: dict[str, Any], folder: Path) -> list[Path]:
-    """Write each picture there is as PNG and SVG; the files."""
+    """Write each picture there is as PNG and SVG; the files. FileError if they can't be."""
     import matplotlib
 
-    folder.mkdir(exist_ok=True)
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
     files = []
     for name, draw in PLOTS.items():
         made = draw(report)
         if made is not None:
             for ending in ("png", "svg"):
                 files.append(folder / f"{name}.{ending}")
+                drawn = io.BytesIO()
                 with matplotlib.rc_context({"svg.hashsalt": name}):
-                    made.savefig(files[-1], dpi=130, metadata=_metadata(ending))
+                    made.savefig(drawn, format=ending, dpi=130, metadata=_metadata(ending))
+                write_whole(files[-1], drawn.getvalue())
     return files
 
 

@@ -60,7 +60,7 @@ def evaluation(
         "rules": rules.to_dict(),
         "num_players": num_players,
         "deals": deals,
-        "rotations": num_players,
+        "rotations": max(of.rotations for of in games),
         "seed": seed,
         "max_cycles": max_cycles,
         "confidence": CONFIDENCE,
@@ -74,13 +74,15 @@ def line_up(games: Games) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``agents`` (names, place by place), ``deals``, ``rounds`` (games, be they rounds or
-        matches), ``blocked``, ``truncated``, ``unwon``, ``decisions_per_round``, and ``figures``:
-        for each agent ``agent``, ``against`` (the names of the others), ``win_rate`` and
-        ``points_per_round``, each with ``mean``, ``low``, ``high`` (the interval, null where there
-        is none). A game without a winner counts 1/n.
+        ``agents`` (names, place by place), ``deals``, ``rotations`` (how often each was played),
+        ``rounds`` (games, be they rounds or matches), ``blocked``, ``truncated``, ``unwon``,
+        ``decisions_per_round``, and ``figures``: for each agent ``agent``, ``against`` (the names
+        of the others), ``win_rate`` and ``points_per_round``, each with ``mean``, ``low``, ``high``
+        (the interval, null where there is none). A game without a winner counts 1/n. An agent
+        against itself wins its share by definition, so that its win rate has no interval.
     """
     figures = []
+    alone = len(games.agents) == 1
     for agent in games.agents:
         against = list(games.names)
         against.remove(games.name(agent))
@@ -88,13 +90,18 @@ def line_up(games: Games) -> dict[str, Any]:
             {
                 "agent": games.name(agent),
                 "against": against,
-                "win_rate": _plain(rate_estimate(games.win_rates(agent))),
+                "win_rate": _plain(
+                    Estimate(1 / len(games.lineup), None, None)
+                    if alone
+                    else rate_estimate(games.win_rates(agent))
+                ),
                 "points_per_round": _plain(mean_estimate(games.mean_points(agent))),
             }
         )
     return {
         "agents": list(games.names),
         "deals": games.deals,
+        "rotations": games.rotations,
         "rounds": games.end.size,
         "blocked": games.count(End.BLOCKED),
         "truncated": games.count(End.TRUNCATED),

@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -100,17 +99,17 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
         If `out` is there already and not empty.
     """
     if out is None:
-        for number in itertools.count(1):
-            folder = Path("runs") / f"{rules}-{num_players}p-{number}"
-            try:
-                folder.mkdir(parents=True)
-            except FileExistsError as error:
-                if os.path.lexists(folder):
+        try:
+            Path("runs").mkdir(exist_ok=True)
+            for number in itertools.count(1):
+                folder = Path("runs") / f"{rules}-{num_players}p-{number}"
+                try:
+                    folder.mkdir()
+                except FileExistsError:
                     continue
-                raise RunError(f"cannot make the folder {folder}: {error}") from error
-            except OSError as error:
-                raise RunError(f"cannot make the folder {folder}: {error}") from error
-            return folder
+                return folder
+        except OSError as error:
+            raise RunError(f"cannot make the folder {error.filename}: {error.strerror}") from error
     assert out is not None
     try:
         out.mkdir(parents=True, exist_ok=True)

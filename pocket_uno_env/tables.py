@@ -55,7 +55,7 @@ def table(report: dict[str, Any]) -> Table:
     unwon = any(_unwon(of) for of in report["line_ups"])
     made = Table(
         padding=(0, 0 if judged and unwon else 1),  # all columns leave little room for names
-        title=f"{rules_title(report['rules'])}, {n} players, {what} in all {n} seat rotations",
+        title=f"{rules_title(report['rules'])}, {n} players, {what} {in_rotations(report)}",
         caption=" ".join(notes),
         caption_justify="left",
         title_justify="left",
@@ -73,7 +73,7 @@ def table(report: dict[str, Any]) -> Table:
             _Name(figure["agent"]),
             _Name(in_short(figure["against"])),
             f"{rate['mean']:.1%}",
-            f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
+            "-" if rate["low"] is None else f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
             f"{points['mean']:.1f}",
             f"{of['rounds']}",
             *[f"{_unwon(of)}"] * unwon,
@@ -269,6 +269,14 @@ def rules_title(fields: dict[str, Any]) -> str:
     usual = Rules.preset(fields["name"]).to_dict()
     changed = [f"{key}={value}" for key, value in fields.items() if value != usual[key]]
     return str(fields["name"]) + (f" with {', '.join(changed)}" if changed else "")
+
+
+def in_rotations(report: dict[str, Any]) -> str:
+    """How often each deal is played."""
+    n, turns = report["num_players"], report["rotations"]
+    if turns == n:
+        return f"in all {n} seat rotations"
+    return "once each: equal agents repeat themselves" if turns == 1 else f"{turns} times each"
 
 
 def in_short(names: list[str]) -> str:

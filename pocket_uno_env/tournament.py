@@ -9,12 +9,13 @@ order. An agent that goes by the clock repeats nothing, of course; `Agent.repeat
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +34,8 @@ from .arena import (
     Games,
     Setting,
     check_line_up,
+    check_number,
+    count_rotations,
     joined,
 )
 from .behavior import count_behavior
@@ -45,16 +48,11 @@ THINKER_DEALS = 16
 """Deals in a task with an agent that has a budget for each decision."""
 
 
+MAX_TASKS = 5_000_000
+"""In one tournament."""
+
 Task = tuple[int, int, int]
 """``(line-up, first deal, number of deals)``."""
-
-
-_TYPES: dict[str, type] = {
-    **dict.fromkeys(("num_players", "deals", "seed", "max_cycles", "max_rounds"), int),
-    **dict.fromkeys(("records", "behavior", "control"), bool),
-    **{"rules": dict, "episode": str, "chunk_deals": int},
-}
-"""Fields of `Plan` as JSON."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,15 @@ class Plan:
         What to keep beside the results: all games, what agents did, the luck of the draws.
     sprt : Sprt or None
         Stop the single line-up when this test of its first agent ends.
+    fingerprints : tuple of str
+        By agent, or empty: then they are not looked at.
+    rotations : tuple of int
+        By line-up, how often each deal is played; where it is empty, once for each seat.
+
+    Raises
+    ------
+    RulesError, ArenaError
+        For what cannot be played.
     """
 
     rules: dict[str, Any]
@@ -92,16 +99,41 @@ class Plan:
     behavior: bool = True
     control: bool = False
     sprt: Sprt | None = None
-    fingerprints: tuple[str, ...] = field(default=())
+    fingerprints: tuple[str, ...] = ()
+    rotations: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        _ = self.setting  # checks what it holds
         for name in ("deals", "chunk_deals"):
-            if getattr(self, name) < 1:
-                raise ArenaError(f"{name} is {getattr(self, name)}; expected at least 1")
-        if not self.agents:
-            raise ArenaError("no agents; expected at least one")
+            check_number(name, getattr(self, name))
+        if not self.agents or len(set(self.agents)) < len(self.agents):
+            raise ArenaError(
+                f"{'an agent comes twice' if self.agents else 'no agents'}; expected at least one, "
+                "and each once"
+            )
+        if not self.line_ups:
+            raise ArenaError("no line-ups; expected at least one")
         for table in self.line_ups:
             check_line_up(table, self.num_players, len(self.agents))
+        tasks = len(self.line_ups) * -(-self.deals // self.chunk_deals)
+        if tasks > MAX_TASKS:
+            raise ArenaError(
+                f"{self.deals:,} deals for {len(self.line_ups):,} line-ups in chunks of "
+                f"{self.chunk_deals:,} make {tasks:,} chunks, more than {MAX_TASKS:,}; expected "
+                "fewer deals or larger chunks (chunk_deals)"
+            )
+        if len(self.fingerprints) not in (0, len(self.agents)):
+            raise ArenaError(
+                f"{len(self.fingerprints)} fingerprints for {len(self.agents)} agents; expected "
+                "one for each"
+            )
+        turns = set(self.rotations)
+        known = all(0 < by <= self.num_players and self.num_players % by == 0 for by in turns)
+        if len(self.rotations) not in (0, len(self.line_ups)) or not known:
+            raise ArenaError(
+                f"rotations are {self.rotations[:9]}; expected one number for each line-up that "
+                f"divides the {self.num_players} players"
+            )
         if self.sprt is not None and (len(self.line_ups) != 1 or len(set(self.line_ups[0])) != 2):
             raise ArenaError(
                 "a sequential test compares two agents; expected two, or two and the design "
@@ -123,7 +155,20 @@ class Plan:
     @property
     def games(self) -> int:
         """How many there are to play."""
-        return len(self.line_ups) * self.deals * self.num_players
+        return self.deals * sum(map(self.games_of, range(len(self.line_ups))))
+
+    def games_of(self, number: int) -> int:
+        """How many games of each deal the line-up of this number plays."""
+        return self.rotations[number] if self.rotations else self.num_players
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells whether a task's result belongs to this plan.
+
+        A hash of all that decides it: of everything but the number of deals, which may grow.
+        """
+        fields = {**self.to_dict(), "deals": None}
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
     def tasks(self) -> list[Task]:
         """All work, in an order in which the line-ups come forward alike."""
@@ -151,20 +196,24 @@ class Plan:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
-        """From what `to_dict` gave, also by way of JSON; `ArenaError` for another type."""
-        for name, kind in _TYPES.items():
-            if type(fields[name]) is not kind:
-                raise ArenaError(f"{name} is {fields[name]!r}; expected {kind.__name__}")
-        sprt = fields["sprt"]
-        return cls(
-            **{
-                **fields,
-                "agents": tuple(fields["agents"]),
-                "fingerprints": tuple(fields["fingerprints"]),
-                "line_ups": tuple(map(tuple, fields["line_ups"])),
-                "sprt": None if sprt is None else Sprt(**sprt),
-            }
-        )
+        """From what `to_dict` gave, also by way of JSON.
+
+        Raises
+        ------
+        ArenaError
+            For a field that is unknown, missing or of another type, and what cannot be played.
+        """
+        from msgspec import ValidationError, convert  # in the extra `evaluate`
+
+        for kind, values in ((cls, fields), (Sprt, fields.get("sprt"))):
+            known = {field.name for field in dataclasses.fields(kind)}
+            for key in values if isinstance(values, dict) else ():
+                if key not in known:
+                    raise ArenaError(f"unknown field {key[:80]!r}")
+        try:
+            return convert(fields, cls)
+        except ValidationError as error:
+            raise ArenaError(str(error).replace("$.", "")) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +294,7 @@ def plan_of(
         control,
         sprt,
         tuple(map(fingerprint, loaded)),
+        tuple(count_rotations(table, loaded) for table in tables),
     )
 
 
@@ -272,7 +322,10 @@ def play_task(plan: Plan, agents: Sequence[Agent], task: Task) -> Played:
     """Play one task."""
     number, first, count = task
     keep = plan.records or plan.behavior or plan.control
-    chunk = Chunk(plan.setting, agents, plan.line_ups[number], first, count, keep)
+    chunk = Chunk(
+        *(plan.setting, agents, plan.line_ups[number], first, count, keep),
+        rotations=plan.games_of(number),
+    )
     return Played(
         chunk.games(),
         count_behavior(chunk.replay()) if plan.behavior else None,
@@ -310,11 +363,11 @@ def run(
                     assert journal is not None
                     found = journal.records(task)
                 left = task[2] if watch.used is None else max(watch.used - task[1], 0)
-                on_records(found[: left * plan.num_players])
+                on_records(found[: left * plan.games_of(task[0])])
         return watch.used
 
     used = look()
-    played = sum(task[2] for task in done) * plan.num_players
+    played = sum(task[2] * plan.games_of(task[0]) for task in done)
     if on_progress is not None:
         on_progress(played, watch.figures)
     missing = [task for task in tasks if task not in done]
@@ -327,7 +380,7 @@ def run(
                     early[task] = result.records
                 done[task] = replace(result, records=[])
                 used = look()
-                played += task[2] * plan.num_players
+                played += task[2] * plan.games_of(task[0])
                 if on_progress is not None:
                     on_progress(played, watch.figures)
                 if used is not None:

@@ -25,6 +25,7 @@ PATIENCE = 4.0
 """Seconds of work after which it may be shared among processes."""
 WORTHWHILE = 12.0
 """Seconds that must be left then."""
+MAX_PROCESSES = 1024
 RESTARTS = 5
 """How often processes that died are replaced without a result in between."""
 
@@ -161,8 +162,8 @@ def make_workers(agents: Sequence[Agent], processes: int = 0, ray: str | None = 
         from .ray_workers import RayWorkers
 
         return RayWorkers(ray)
-    if processes < 0:
-        raise WorkersError(f"processes is {processes}; expected 0 or more")
+    if not 0 <= processes <= MAX_PROCESSES:
+        raise WorkersError(f"processes is {processes}; expected a number from 0 to {MAX_PROCESSES}")
     if processes == 1:
         return Here(agents)
     return Processes(processes) if processes else Automatic(agents)

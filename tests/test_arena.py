@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load, names
-from pocket_uno_env.arena import COLUMNS, ArenaError, play
+from pocket_uno_env.arena import COLUMNS, MOST, ArenaError, count_rotations, play
 from pocket_uno_env.designs import line_ups
-from pocket_uno_env.record import replay
+from pocket_uno_env.record import from_actions, positions, replay
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.state import End
@@ -101,6 +101,71 @@ def test_an_agent_against_itself_wins_its_share_of_every_block(name, seats):
     (games,) = play("pocket", seats, [load(name)], 50, 0)
     assert games.lineup == (0,) * seats
     assert games.win_rates(0) == pytest.approx(1 / seats, abs=1e-15)
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_equal_agents_that_draw_no_lots_play_each_deal_once(seats):
+    (games,), records = recorded("pocket", seats, [load("strong")], 20)
+    assert games.rotations == 1
+    assert games.winner.shape == (20, 1)
+    assert games.points.shape == (20, 1, seats)
+    assert len(records) == len({str(record["rounds"]) for record in records}) == 20
+    (twice,), both = recorded("pocket", seats, [load("random-uno")], 20)
+    assert twice.rotations == seats
+    assert len({str(record["rounds"]) for record in both}) == len(both) == 20 * seats
+
+
+def test_a_line_up_that_repeats_itself_after_some_seats_is_turned_so_far():
+    lots, none = load("random"), load("greedy")
+    assert count_rotations((0, 1, 0, 1), [none, load("strong")]) == 2
+    assert count_rotations((0, 1, 1, 1), [none, load("strong")]) == 4
+    assert count_rotations((0, 1, 0, 1), [none, lots]) == 4
+    assert count_rotations((0, 0, 0), [none]) == 1
+    assert count_rotations((0, 0, 0), [load("noisy:0.1")]) == 3
+
+
+@pytest.mark.parametrize("name", [name for name in names() if load(name).policy is not None])
+def test_scripted_agents_say_whether_they_draw_lots(name):
+    """Their lots come from the row and from nowhere else."""
+    agent = load(name)
+    used = False
+    for rules in ("pocket", "classic"):
+        _, records = recorded(rules, 3, [agent, load("attacker")], 20, lineups=[(0, 1, 1)])
+        for record in records:
+            for position in positions(record):
+                if position.action is not None:
+                    before = position.rows["policy_rng"].copy()
+                    agent.act_rows(position.rules, position.rows, np.zeros(1, np.int64))
+                    used |= bool((position.rows["policy_rng"] != before).any())
+    assert used == (not agent.deterministic)
+
+
+@pytest.mark.parametrize("episode", ["round", "match"])
+def test_records_say_which_game_they_are_and_what_it_is_dealt_from(episode):
+    """The seed is that of the game: a round is dealt and drawn from it alone."""
+    agents = [load("greedy"), load("strong")]
+    _, records = recorded("pocket", 2, agents, 5, episode=episode, chunk_deals=2)
+    named = [(record["deal"], record["rotation"]) for record in records]
+    assert named == [(deal, rotation) for deal in range(5) for rotation in range(2)]
+    assert len({record["seed"] for record in records}) == 5
+    for record in records:
+        rules = Rules.from_dict(record["rules"])
+        first = [p.action for p in positions(record) if p.round == 0 and p.action is not None]
+        again = from_actions(rules, 2, record["seed"], first, record["players"], record["seed"])
+        assert again["rounds"][0] == record["rounds"][0]
+        if episode == "round":
+            assert again == {key: record[key] for key in again}
+            assert record.keys() - again.keys() == {"deal", "rotation"}
+
+
+@pytest.mark.parametrize("name", list(MOST))
+def test_absurd_numbers_are_refused(name):
+    agents = [load("greedy"), load("random")]
+    for value in (MOST[name] + 1, 10**20, 0, -1):
+        if name == "chunk_deals":
+            continue
+        with pytest.raises(ArenaError, match=f"{name} is {value}; expected a number from 1 to"):
+            play("pocket", 2, agents, **{"deals": 1, "seed": 0, name: value})
 
 
 def twins(name, seats):

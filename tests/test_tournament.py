@@ -7,6 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tracemalloc
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from pocket_uno_env import workers
 from pocket_uno_env.agents import AgentError, ObservationAgent, load
 from pocket_uno_env.arena import COLUMNS, ArenaError, play
 from pocket_uno_env.designs import line_ups
+from pocket_uno_env.files import FileError
 from pocket_uno_env.journal import CHUNKS, PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.sprt import Sprt
@@ -229,6 +232,8 @@ def test_a_sequential_test_wants_two_agents():
         ({"deals": 0}, "deals is 0"),
         ({"chunk_deals": 0}, "chunk_deals is 0"),
         ({"agents": ()}, "no"),
+        ({"deals": 10**12}, "deals is 10"),
+        ({"chunk_deals": 10**20}, "chunk_deals is 10"),
     ],
 )
 def test_plans_are_checked(fields, message):
@@ -248,7 +253,7 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path):
     DiskJournal(tmp_path / "run", plan).__exit__(None, None, None)
     with pytest.raises(JournalError, match="go on with it by --resume"):
         DiskJournal(tmp_path / "run", plan)
-    with DiskJournal(tmp_path / "run"), pytest.raises(JournalError, match="another process"):
+    with DiskJournal(tmp_path / "run"), pytest.raises(FileError, match="by another process"):
         DiskJournal(tmp_path / "run")
     (tmp_path / "run" / PLAN).write_text("{}")
     with pytest.raises(JournalError, match="format"):
@@ -281,6 +286,141 @@ def test_results_of_another_plan_are_refused(tmp_path):
     base.close()
     with DiskJournal(tmp_path / "run") as journal, pytest.raises(JournalError, match="belong"):
         journal.done()
+
+
+def test_results_of_another_plan_with_the_same_tasks_are_refused(tmp_path):
+    """Of another seed, say: nothing but the fingerprint tells them apart."""
+    for number, seed in enumerate((5, 6)):
+        plan = make(seed=seed)
+        with DiskJournal(tmp_path / str(number), plan) as journal:
+            run(plan, Here(plan.load_agents()), journal)
+    os.replace(tmp_path / "0" / CHUNKS, tmp_path / "1" / CHUNKS)
+    with DiskJournal(tmp_path / "1") as journal, pytest.raises(JournalError, match="belong"):
+        journal.done()
+
+
+def test_a_half_begun_folder_is_begun_anew(tmp_path):
+    """A kill before the plan was there leaves a lock and a part of a file."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".lock").touch()
+    (folder / f".{PLAN}.4711.part").write_text("{")
+    with DiskJournal(folder, make()) as journal:
+        assert journal.done() == {}
+    assert sorted(path.name for path in folder.iterdir()) == [".lock", CHUNKS, PLAN]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cls": 1}, "unknown field 'cls'"),
+        ({"deals": "x"}, "Expected `int`, got `str` - at `deals`"),
+        ({"deals": True}, "Expected `int`, got `bool` - at `deals`"),
+        ({"deals": 10**12}, "deals is 1000000000000"),
+        ({"deals": 10**8, "chunk_deals": 1}, "make 300,000,000 chunks"),
+        ({"chunk_deals": 10**12}, "chunk_deals is 10"),
+        ({"max_cycles": 10**20}, "max_cycles is 10"),
+        ({"max_rounds": -1}, "max_rounds is -1"),
+        ({"num_players": 10**20}, "num_players is 10"),
+        ({"seed": -1}, "seed is -1"),
+        ({"records": 1}, "Expected `bool`, got `int` - at `records`"),
+        ({"agents": []}, "no agents"),
+        ({"agents": ["greedy", "greedy", "first"]}, "an agent comes twice"),
+        ({"agents": ["greedy", 3, "first"]}, r"at `agents\[1\]`"),
+        ({"line_ups": []}, "no line-ups"),
+        ({"line_ups": [[0, 7]]}, "should hold 2 numbers from 0 to 2"),
+        ({"line_ups": [[0, 10**20]]}, "should hold 2 numbers"),
+        ({"line_ups": [[[0, 1]]]}, r"at `line_ups"),
+        ({"fingerprints": ["x"]}, "1 fingerprints for 3 agents"),
+        ({"rotations": [3, 1, 1]}, "rotations are"),
+        ({"rotations": [1]}, "rotations are"),
+        ({"sprt": {"low": 0.5}}, "missing required field `high` - at `sprt`"),
+        ({"sprt": {"low": 0.5, "high": 0.6, "cls": 1}}, "unknown field 'cls'"),
+        ({"sprt": 1}, "at `sprt`"),
+        ({"rules": []}, "at `rules`"),
+        ({"rules": {"cls": 1}}, "cls"),
+    ],
+    ids=str,
+)
+def test_a_plan_that_says_something_else_names_the_field(tmp_path, change, message):
+    DiskJournal(tmp_path, make()).__exit__(None, None, None)
+    found = json.loads((tmp_path / PLAN).read_text())
+    found["plan"].update(change)
+    (tmp_path / PLAN).write_text(json.dumps(found))
+    with pytest.raises(JournalError, match=message) as error:
+        read_plan(tmp_path)
+    assert str(error.value).startswith(f"{tmp_path / PLAN} is damaged: ")
+    assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ('{"format": 1, "format": 2}', "comes twice"),
+        ('{"format": NaN}', "no JSON number"),
+        ("[]", "is of the format"),
+        ('{"format": "uno-tournament/2"}', "expected an object 'plan'"),
+        ('{"format": "uno-tournament/2", "plan": [], "about": {}}', "expected an object 'plan'"),
+        ('{"format": "uno-tournament/2", "plan": {}, "about": {}, "x": 1}', "expected nothing but"),
+        ('{"format": "uno-tournament/2", "plan": {}, "about": {}}', "missing required field"),
+        ("\xff", "not UTF-8"),
+    ],
+)
+def test_a_plan_that_is_none_is_one_sentence(tmp_path, text, message):
+    (tmp_path / PLAN).write_bytes(text.encode("latin-1"))
+    with pytest.raises(JournalError, match=message):
+        read_plan(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [PLAN]
+
+
+def test_tables_that_are_others_are_not_used(tmp_path):
+    """A view, say, that never ends."""
+    plan = make()
+    DiskJournal(tmp_path, plan).__exit__(None, None, None)
+    base = sqlite3.connect(tmp_path / CHUNKS)
+    base.executescript(
+        "drop table chunk; create view chunk as with recursive r(line_up) as (select 1 union all "
+        "select line_up + 1 from r) select line_up, 0 first, 7 count, '' plan, '' arrays, "
+        "'' records from r"
+    )
+    base.close()
+    with pytest.raises(JournalError, match="cannot be used"):
+        DiskJournal(tmp_path)
+    (tmp_path / CHUNKS).unlink()
+    (tmp_path / CHUNKS).mkdir()
+    with pytest.raises(JournalError, match=r"cannot write .*unable to open"):
+        DiskJournal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("arrays", zlib.compress(bytes(200_000_000), 9)),
+        ("records", zlib.compress(b"x" * 200_000_000, 9)),
+        ("records", zlib.compress(b"{}")),
+        ("arrays", zlib.compress(b"\x7f" * 210)),
+        ("arrays", 7),
+        ("arrays", "text"),
+        ("records", None),
+    ],
+    ids=["large", "long", "few", "impossible", "number", "text", "nothing"],
+)
+def test_chunks_of_somebody_else_are_bounded_and_checked(tmp_path, capsys, column, value):
+    plan = make(("greedy", "first"), deals=7, records=True, behavior=False)
+    with DiskJournal(tmp_path, plan) as journal:
+        run(plan, Here(plan.load_agents()), journal)
+        assert list(journal.done()) == [(0, 0, 7)]
+    base = sqlite3.connect(tmp_path / CHUNKS)
+    base.execute(f"update chunk set {column} = ?", (value,))
+    base.commit()
+    base.close()
+    with DiskJournal(tmp_path) as journal:
+        tracemalloc.start()
+        assert journal.done() == {}
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+        tracemalloc.stop()
+    assert "played again" in capsys.readouterr().err
 
 
 def test_what_is_damaged_is_played_again(tmp_path, whole, capsys):
