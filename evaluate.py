@@ -31,7 +31,6 @@ from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
 from pocket_uno_env.designs import DesignError
 from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.journal import PLAN, DiskJournal, JournalError, read_plan
-from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text, run_program
 from pocket_uno_env.report import tournament_report
 from pocket_uno_env.rules import PRESETS, RulesError
@@ -279,8 +278,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if climb
         else tyro.cli(Options, args=arguments, description=described)
     )
-    if (notice := compiling_notice()) is not None:
-        print(notice, file=sys.stderr)
     try:
         if climb:
             with Display(last_line=False) as display:

@@ -29,7 +29,6 @@ from pocket_uno_env import files, report, runs
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
-from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.progress import Display, help_text, run_program, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
@@ -49,8 +48,6 @@ EVALUATION_SEED = 1_000_003
 def train(settings: Settings, command: str, display: Display) -> Path:
     """Make or take up the run and train it to its end; returns its folder."""
     rules = rules_of(settings)
-    if (notice := compiling_notice()) is not None:
-        display.say(notice)
     if settings.precision == "auto":
         native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")

@@ -31,7 +31,6 @@ from pocket_uno_env.agents.table import Table, TableError
 from pocket_uno_env.agents.web import hall as halls
 from pocket_uno_env.agents.web.hall import Guests, Hall, HallError, Place
 from pocket_uno_env.agents.web.messages import MAX_BYTES, MessageError, parse, read
-from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.rules import RulesError
 
 PAGE = Path(__file__).parent / "page"
@@ -329,8 +328,6 @@ def serve(
         raise ValueError(f"--port is {port}; expected a number from 0 to {2**16 - 1}")
     local = host == "localhost" or _is_local(f"[{host}]" if ":" in host else host)
     server = Server(agents, local, records)
-    if (notice := compiling_notice()) is not None:
-        print(notice, file=sys.stderr)
     try:
         _warm_up(server.hall)
         asyncio.run(_serve(server, host, port, browser))
