@@ -117,10 +117,10 @@ def test_what_a_kernel_is_made_of() -> None:
 def test_an_edit_starts_afresh_what_is_made_of_it(copied: tuple[Path, str]) -> None:
     copy, prelude = copied
     code = prelude + (
-        "from pathlib import Path; import pocket_uno_env.code_cache as c; here = Path({folder!r})\n"
+        f"from pathlib import Path; import pocket_uno_env.code_cache as c; here = Path({str(copy)!r})\n"
         "names = 'engine', 'search', 'agents/belief', 'agents/tune', 'agents/noisy'\n"
-        "print(*(c.sources_hash(here / f'{{name}}.py') for name in names))"
-    ).format(folder=str(copy))
+        "print(*(c.sources_hash(here / f'{name}.py') for name in names))"
+    )
     before = run(code)[0].split()
     assert len(set(before)) == 5
     for file, changes in {

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 import time
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
