@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import tyro
-from rich.console import Console
 
 from pocket_uno_env import ladder, tables
 from pocket_uno_env.agents import AgentError
@@ -31,7 +30,8 @@ from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
 from pocket_uno_env.designs import DesignError
 from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.journal import PLAN, DiskJournal, JournalError, read_plan
-from pocket_uno_env.progress import Display, help_text, run_program
+from pocket_uno_env.program import run_program
+from pocket_uno_env.progress import Display, console, help_text
 from pocket_uno_env.report import tournament_report
 from pocket_uno_env.rules import PRESETS, RulesError
 from pocket_uno_env.sprt import ERROR_RATE, Sprt
@@ -253,17 +253,17 @@ def _write(
 
 def show(report: dict[str, Any], behavior: bool) -> None:
     """Print a report."""
-    console = Console()
-    console.print(tables.table(report))
+    out = console()
+    out.print(tables.table(report))
     for line in [*tables.undecided(report), *tables.remarks(report)]:
-        console.print(line, markup=False, highlight=False)
+        out.print(line)
     parts = [tables.control_table(report), tables.ratings_table(report)]
     for part in [*parts, *[tables.behavior_table(report)] * behavior]:
         if part is not None:
-            console.print()
-            console.print(part)
+            out.print()
+            out.print(part)
     if (text := tables.sequential_text(report)) is not None:
-        console.print(f"\n{text}", markup=False, highlight=False)
+        out.print(f"\n{text}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -271,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     sys.path[:0] = [""] * ("" not in sys.path)  # so that agents of one's own are found here
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
-    described = help_text(str(__doc__), known)
+    described = help_text(__file__, known)
     climb = arguments[:1] == ["ladder"]
     options: Any = (
         tyro.cli(ladder.Options, prog="evaluate.py ladder", args=arguments[1:])
@@ -282,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if climb:
             with Display(last_line=False) as display:
                 placed = ladder.climb(options, display)
-            Console().print(ladder.table(placed))
+            console().print(ladder.table(placed))
             return 0
         if options.resume is not None:
             if options.agents or options.out:

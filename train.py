@@ -19,7 +19,6 @@ from typing import Any
 
 import torch
 import tyro
-from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
@@ -29,7 +28,8 @@ from pocket_uno_env import files, report, runs
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
-from pocket_uno_env.progress import Display, help_text, run_program, this_python
+from pocket_uno_env.program import run_program
+from pocket_uno_env.progress import Display, console, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
@@ -255,7 +255,7 @@ def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
 def described() -> str:
     """The head of --help."""
     return help_text(
-        str(__doc__), f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
+        __file__, f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
     )
 
 
@@ -287,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(more, file=sys.stderr)
         return 130
     if found is not None:
-        Console().print(report.table(found))
+        console().print(report.table(found))
     print(f"Model: {folder / runs.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
     print(more)
     return 0

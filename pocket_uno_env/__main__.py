@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import json
-import os
 import sys
 import textwrap
 import time
@@ -24,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .program import run_program
 from .referee import (
     RecordError,
     Step,
@@ -54,25 +53,18 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # names of players may hold anything
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] in PROGRAMS:
         return _program(arguments[0], arguments[1:])
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        status = check(options) if options.command == "check" else show(options)
-        sys.stdout.flush()
+        return check(options) if options.command == "check" else show(options)
     except UsageError as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, a pager perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
         return 130
-    return status
 
 
 def _program(name: str, arguments: Sequence[str]) -> int:
@@ -406,4 +398,4 @@ def _printable(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

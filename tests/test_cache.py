@@ -117,7 +117,8 @@ def test_what_a_kernel_is_made_of() -> None:
 def test_an_edit_starts_afresh_what_is_made_of_it(copied: tuple[Path, str]) -> None:
     copy, prelude = copied
     code = prelude + (
-        f"from pathlib import Path; import pocket_uno_env.code_cache as c; here = Path({str(copy)!r})\n"
+        "from pathlib import Path; import pocket_uno_env.code_cache as c\n"
+        f"here = Path({str(copy)!r})\n"
         "names = 'engine', 'search', 'agents/belief', 'agents/tune', 'agents/noisy'\n"
         "print(*(c.sources_hash(here / f'{name}.py') for name in names))"
     )

@@ -26,7 +26,7 @@ ROOMS = [
 # The rooms of evaluation stand on those, and on the agents.
 EVALUATION = [
     "matchplay", "behavior", "control", "designs", "arena", "statistics", "sprt", "verdicts",
-    "adjustment", "ratings", "files", "progress", "tournament", "journal", "workers",
+    "adjustment", "ratings", "files", "program", "progress", "tournament", "journal", "workers",
     "ray_workers", "tables", "report", "plots", "page", "ladder",
 ]  # fmt: skip
 CORE = ROOMS[: ROOMS.index("picture")]
