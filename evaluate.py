@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import tyro
-from rich.console import Console
 
 from pocket_uno_env import ladder, tables
 from pocket_uno_env.agents import AgentError
@@ -33,8 +32,8 @@ from pocket_uno_env.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
 from pocket_uno_env.designs import DesignError
 from pocket_uno_env.files import FileError, whole_file, write_whole, writing
 from pocket_uno_env.journal import PLAN, DiskJournal, JournalError, read_plan
-from pocket_uno_env.kernel import compiling_notice
-from pocket_uno_env.progress import Display, help_text, run_program
+from pocket_uno_env.program import run_program
+from pocket_uno_env.progress import Display, console, help_text
 from pocket_uno_env.report import tournament_report
 from pocket_uno_env.rules import PRESETS, RulesError
 from pocket_uno_env.sprt import ERROR_RATE, Sprt
@@ -282,17 +281,17 @@ def _write(
 
 def show(report: dict[str, Any], behavior: bool) -> None:
     """Print a report."""
-    console = Console()
-    console.print(tables.table(report))
+    out = console()
+    out.print(tables.table(report))
     for line in [*tables.undecided(report), *tables.remarks(report)]:
-        console.print(line, markup=False, highlight=False)
+        out.print(line)
     parts = [tables.control_table(report), tables.ratings_table(report)]
     for part in [*parts, *[tables.behavior_table(report)] * behavior]:
         if part is not None:
-            console.print()
-            console.print(part)
+            out.print()
+            out.print(part)
     if (text := tables.sequential_text(report)) is not None:
-        console.print(f"\n{text}", markup=False, highlight=False)
+        out.print(f"\n{text}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -300,20 +299,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     sys.path[:0] = [""] * ("" not in sys.path)  # so that agents of one's own are found here
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
-    described = help_text(str(__doc__), known)
+    described = help_text(__file__, known)
     climb = arguments[:1] == ["ladder"]
     options: Any = (
         tyro.cli(ladder.Options, prog="evaluate.py ladder", args=arguments[1:])
         if climb
         else tyro.cli(Options, args=arguments, description=described)
     )
-    if (notice := compiling_notice()) is not None:
-        print(notice, file=sys.stderr)
     try:
         if climb:
             with Display(last_line=False) as display:
                 placed = ladder.climb(options, display)
-            Console().print(ladder.table(placed))
+            console().print(ladder.table(placed))
             return 0
         if options.trust and options.resume is None:
             raise JournalError("--trust is for --resume; agents that you name yourself are trusted")

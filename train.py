@@ -21,7 +21,6 @@ from typing import Any
 
 import torch
 import tyro
-from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
@@ -30,8 +29,8 @@ from pocket_uno_env import files, report, runs
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arena import play
-from pocket_uno_env.kernel import compiling_notice
-from pocket_uno_env.progress import Display, help_text, run_program, this_python
+from pocket_uno_env.program import run_program
+from pocket_uno_env.progress import Display, console, help_text, this_python
 from pocket_uno_env.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
@@ -61,8 +60,6 @@ def train(settings: Settings, command: str, display: Display, held: ExitStack) -
     A folder that is made is locked, until `held` is closed; one that is taken up is locked already.
     """
     rules, players = rules_of(settings), settings.num_players
-    if (notice := compiling_notice()) is not None:
-        display.say(notice)
     if settings.precision == "auto":
         native = networks.multiplies_bfloat16()
         settings = replace(settings, precision="bfloat16" if native else "float32")
@@ -333,7 +330,7 @@ def in_words(error: Exception) -> str:
 def described() -> str:
     """The head of --help."""
     return help_text(
-        str(__doc__), f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
+        __file__, f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
     )
 
 
@@ -367,7 +364,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(more, file=sys.stderr)
         return 130
     if found is not None:
-        Console().print(report.table(found))
+        console().print(report.table(found))
     print(f"Model: {folder / runs.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
     print(more)
     return 0

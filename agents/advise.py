@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 
 from pocket_uno_env.agents import Agent, AgentError, load
@@ -32,7 +31,8 @@ from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
 from pocket_uno_env.agents.registry import usages
-from pocket_uno_env.progress import help_text, run_program
+from pocket_uno_env.program import run_program
+from pocket_uno_env.progress import console, help_text
 from pocket_uno_env.render import render_text
 from pocket_uno_env.sight import sight
 
@@ -75,7 +75,7 @@ class Options:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path."
-    options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
+    options = tyro.cli(Options, args=arguments, description=help_text(__file__, known))
     try:
         fields = json.loads(read(options.position))
         if not isinstance(fields, dict):
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = ["you", *(f"seat {seat}" for seat in range(1, len(found["sight"]["hands"])))]
     print(render_text(found["sight"], names, sys.stdout.isatty()))
     for advice in found["advice"]:
-        Console(width=80 if not sys.stdout.isatty() else None).print(_table(advice))
+        console().print(_table(advice))
     return 0
 
 

@@ -39,6 +39,7 @@ from pocket_uno_env.determinize import (
 )
 from pocket_uno_env.engine import apply
 from pocket_uno_env.kernel import kernel, unowned
+from pocket_uno_env.program import docstring, run_program
 from pocket_uno_env.rng import bounded, mix, next_state
 from pocket_uno_env.rules import MAX_SEATS, Rules, RulesError
 from pocket_uno_env.scripted import Policy, act
@@ -376,7 +377,7 @@ def main() -> int:
     """Train, measure, write."""
     import tyro
 
-    options = tyro.cli(Options, description=__doc__)
+    options = tyro.cli(Options, description=docstring(__file__))
     try:
         rules = Rules.of(options.rules)
         began = time.monotonic()
@@ -402,4 +403,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

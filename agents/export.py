@@ -25,6 +25,7 @@ from pocket_uno_env.agents.policy import PolicyAgent, look, write_logits
 from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.agents.registry import load, networks
 from pocket_uno_env.batch import Batch
+from pocket_uno_env.program import docstring, run_program
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.scripted import Policy
 
@@ -175,7 +176,7 @@ def games(rules: Rules, num_players: int, positions: int) -> Iterator[np.ndarray
 
 def main() -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=__doc__)
+    options = tyro.cli(Options, description=docstring(__file__))
     try:
         if options.positions < 1:
             raise AgentError(f"--positions is {options.positions}; expected 1 or more")
@@ -209,4 +210,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -22,8 +22,8 @@ from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.agents.table import Table
 from pocket_uno_env.agents.terminal import Left, Terminal, use_color
 from pocket_uno_env.files import write_json
-from pocket_uno_env.kernel import compiling_notice
-from pocket_uno_env.progress import help_text, run_program
+from pocket_uno_env.program import run_program
+from pocket_uno_env.progress import help_text
 from pocket_uno_env.rules import PRESETS, RulesError
 
 RECORDS = Path("runs") / "play"
@@ -64,8 +64,6 @@ def new_record() -> Path:
 
 def play_here(options: Options) -> int:
     """Play in this terminal; the exit code."""
-    if (notice := compiling_notice()) is not None:
-        print(notice, file=sys.stderr)
     agents = [load(name) for name in options.opponents]
     seats = agents if options.watch else [None, *agents]
     if options.seed is not None and not 0 <= options.seed < 2**64:
@@ -108,7 +106,7 @@ def refuse_unused(options: Options) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
-    options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
+    options = tyro.cli(Options, args=arguments, description=help_text(__file__, known))
     try:
         if options.web:
             refuse_unused(options)

@@ -24,6 +24,7 @@ from pocket_uno_env.agents.policy import PolicyAgent, hash_of, load_policy
 from pocket_uno_env.agents.protocol import Agent, AgentError
 from pocket_uno_env.agents.registry import NETWORKS, load
 from pocket_uno_env.arena import play
+from pocket_uno_env.program import docstring, run_program
 from pocket_uno_env.statistics import rate_estimate
 
 RIVALS = ("greedy", "strong")
@@ -102,7 +103,7 @@ def _kept(agent: PolicyAgent, tensors: dict[str, np.ndarray]) -> dict[str, np.nd
 
 def main() -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=__doc__)
+    options = tyro.cli(Options, description=docstring(__file__))
     try:
         print(f"Written: {publish(options)}")
     except (AgentError, files.FileError, OSError) as error:
@@ -112,4 +113,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -26,7 +26,7 @@ from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.files import write_whole
-from pocket_uno_env.progress import run_program
+from pocket_uno_env.program import docstring, run_program
 from pocket_uno_env.record import positions
 from pocket_uno_env.record_format import RecordError, parse_record
 from pocket_uno_env.referee import check_record
@@ -233,7 +233,7 @@ class Options:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, args=arguments, description=__doc__)
+    options = tyro.cli(Options, args=arguments, description=docstring(__file__))
     try:
         agents = [load(name) for name in options.agents]
         doing = f"read {options.records}"

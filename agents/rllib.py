@@ -31,6 +31,7 @@ from pocket_uno_env.agents.protocol import AgentError
 from pocket_uno_env.excerpt import excerpt
 from pocket_uno_env.learner_games import VIEWS
 from pocket_uno_env.payoff import REWARDS
+from pocket_uno_env.program import docstring, run_program
 from pocket_uno_env.rules import Rules
 
 GAME = "pocket_uno_env"
@@ -296,7 +297,7 @@ class Options:
 
 def main() -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=__doc__)
+    options = tyro.cli(Options, description=docstring(__file__))
     try:
         print(f"Written: {export(options.checkpoint, options.out)}")
     except (AgentError, runs.RunError) as error:
@@ -306,4 +307,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -14,7 +14,6 @@ Learning", 2017 (antithetic pairs); momentum and a step of fixed length are ours
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,13 +22,14 @@ from typing import Any
 
 import numpy as np
 import tyro
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pocket_uno_env.deal import deal_round, new_game
 from pocket_uno_env.engine import apply, truncate
 from pocket_uno_env.heuristics import Feature, as_array, weighted_action, weights_for
 from pocket_uno_env.kernel import kernel
+from pocket_uno_env.program import docstring, run_program
+from pocket_uno_env.progress import console
 from pocket_uno_env.rng import row_seed
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.scripted import Policy, act
@@ -276,18 +276,18 @@ def command(options: Options) -> str:
 
 def main() -> int:
     """Tune, measure, write."""
-    options = tyro.cli(Options, description=__doc__)
-    console = Console(stderr=True)
+    options = tyro.cli(Options, description=docstring(__file__))
+    out = console(stderr=True)
     try:
         matches = Matches(Rules.of(options.rules), options.num_players, options.seed)
     except RulesError as error:
-        console.print(str(error), style="red", markup=False)
+        out.print(str(error), style="red")
         return 2
     entry = matches.entry
     shipped = as_array(WEIGHTS[entry])
     start = shipped if options.go_on else as_array(dict.fromkeys(WEIGHTS[entry], 0.0) | START)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+    with Progress(*columns, TimeRemainingColumn(), console=out) as progress:
         task = progress.add_task("generations", total=options.generations)
 
         def show(generation: int, fitness: float) -> None:
@@ -306,7 +306,7 @@ def main() -> int:
         name: f"{interval(matches.shares(weights, rival, 0, deals))} against {name}"
         for name, rival in rivals.items()
     }
-    console.print(f"{entry}: {', '.join(found.values())}", highlight=False)
+    out.print(f"{entry}: {', '.join(found.values())}")
     measured = f"{found['greedy']}, {found['counter']} ({deals:,} deals)"
     text = module_text(
         {**WEIGHTS, entry: tuned},
@@ -314,9 +314,9 @@ def main() -> int:
     )
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(text, "utf-8")
-    console.print(f"Written to {options.out}", highlight=False)
+    out.print(f"Written to {options.out}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

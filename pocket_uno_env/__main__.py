@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import json
-import os
 import sys
 import textwrap
 import time
@@ -25,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .program import run_program
 from .record_format import RecordError, parse_record, with_house_rules
 from .referee import Step, check_record, match_is_over, out_of_match, walk
 from .reference import COLORS, HOUSE_OFF, PRESETS, symbol_of
@@ -50,25 +49,18 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # names of players may hold anything
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] in PROGRAMS:
         return _program(arguments[0], arguments[1:])
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        status = check(options) if options.command == "check" else show(options)
-        sys.stdout.flush()
+        return check(options) if options.command == "check" else show(options)
     except UsageError as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, a pager perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
         return 130
-    return status
 
 
 def _program(name: str, arguments: Sequence[str]) -> int:
@@ -395,4 +387,4 @@ def _printable(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_program(main)

@@ -1,4 +1,4 @@
-"""How far a long task is, on a terminal and anywhere else; what all programs have in common."""
+"""How far a long task is, on a terminal and anywhere else."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import textwrap
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .program import docstring
 
 Report = Callable[[int, Mapping[str, float]], None]
 """Called with how many decisions have been made, and figures worth showing."""
@@ -32,12 +33,12 @@ class Display(AbstractContextManager["Display"]):
         self.every = every
         self._last_line = last_line
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[figures]}"),
-            console=Console(stderr=True),
+            TextColumn("{task.fields[figures]}", markup=False),
+            console=console(stderr=True),
             disable=not sys.stderr.isatty(),
             refresh_per_second=4,
         )
@@ -64,7 +65,7 @@ class Display(AbstractContextManager["Display"]):
 
     def say(self, text: str) -> None:
         """A line of its own."""
-        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._bar.console.print(text, soft_wrap=True)
 
     def report(self, done: int, figures: Mapping[str, float]) -> None:
         """So much is done; `figures` as in ``{"win_rate": 0.5}``."""
@@ -96,12 +97,17 @@ def _text(figures: Mapping[str, float], before: str) -> str:
     return before + ", ".join(parts) if parts else ""
 
 
-def help_text(doc: str, known: str) -> str:
+def console(stderr: bool = False) -> Console:
+    """Where to print tables: text is shown as it is, since agents' names are no markup."""
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def help_text(file: str, known: str) -> str:
     """The head of a program's --help, for tyro: its docstring, and what names it knows.
 
     The space before each line keeps tyro from joining them.
     """
-    lines = [*doc.strip().splitlines(), "", *textwrap.wrap(known, 78)]
+    lines = [*docstring(file).splitlines(), "", *textwrap.wrap(known, 78)]
     return "\n".join(f" {line}" if line else "" for line in lines)
 
 
@@ -109,17 +115,3 @@ def this_python() -> str:
     """The running Python, as one would type it here."""
     relative = os.path.relpath(sys.executable)
     return sys.executable if relative.startswith("..") else relative
-
-
-def run_program(main: Callable[[], int]) -> NoReturn:
-    """Run a program and exit: with 1 and without a word if its reader has seen enough."""
-    try:
-        try:
-            status = main()
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # Python writes what is left once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
-    sys.exit(status)

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import kernel
+from . import scripted
 from .agents.protocol import Agent, AgentError
 from .agents.registry import load
 from .arena import (
@@ -39,6 +39,7 @@ from .arena import (
     joined,
 )
 from .behavior import count_behavior
+from .code_cache import sources_hash
 from .control import draw_luck
 from .designs import line_ups
 from .rules import Rules
@@ -483,7 +484,7 @@ def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
             digest.update(Path(source).read_bytes())
         if isinstance(value, Agent):
             if value.policy is not None:
-                digest.update(Path(kernel.CACHE_DIR).name.encode())
+                digest.update(sources_hash(Path(scripted.__file__)).encode())
             # What the agent was last checked for is no part of it.
             kept = {name: of for name, of in vars(value).items() if name != "_checked"}
             _hash_into(digest, kept, seen)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 import time
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +30,6 @@ from pocket_uno_env.agents.table import Table, TableError
 from pocket_uno_env.agents.web import hall as halls
 from pocket_uno_env.agents.web.hall import Guests, Hall, HallError, Place
 from pocket_uno_env.agents.web.messages import MAX_BYTES, MessageError, parse, read
-from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.rules import RulesError
 
 PAGE = Path(__file__).parent / "page"
@@ -329,8 +327,6 @@ def serve(
         raise ValueError(f"--port is {port}; expected a number from 0 to {2**16 - 1}")
     local = host == "localhost" or _is_local(f"[{host}]" if ":" in host else host)
     server = Server(agents, local, records)
-    if (notice := compiling_notice()) is not None:
-        print(notice, file=sys.stderr)
     try:
         _warm_up(server.hall)
         asyncio.run(_serve(server, host, port, browser))
