@@ -214,6 +214,10 @@ class Rules:
                 raise RulesError(
                     f"Rules.{name}[{key!r}] is {copies!r}; expected a whole number of copies"
                 )
+            if copies > MAX_CARDS:
+                raise RulesError(
+                    f"Rules.{name}[{key!r}] is {copies!r}; a deck has at most {MAX_CARDS} cards"
+                )
         listed = known if name == "wild_copies" else tuple(k for k in known if value.get(k, 0))
         return _FrozenCopies((key, value.get(key, 0)) for key in listed)
 
@@ -237,7 +241,7 @@ class Rules:
             )
 
     @classmethod
-    def preset(cls, name: str, **changed: Any) -> Rules:
+    def preset(cls, name: str, /, **changed: Any) -> Rules:
         """A preset (``"pocket"``, ``"pocket51"``, ``"classic"``, ``"mini"``), fields changed."""
         if not isinstance(name, str):
             raise RulesError(f"rules is {name!r}; expected the name of a preset")
