@@ -24,7 +24,7 @@ class Unwilling:
 
 
 ANSWERS: dict[str, Callable[[Any], Any]] = {
-    "raises AgentError": lambda rows: _raise(AgentError("it broke")),
+    "raises AgentError": lambda rows: _raise(AgentError("the raises AgentError agent broke")),
     "raises ValueError": lambda rows: _raise(ValueError("bad\n\nvalue " + "x" * 9999)),
     "raises nothing said": lambda rows: _raise(RuntimeError()),
     "raises RecursionError": lambda rows: _raise(RecursionError("deep")),

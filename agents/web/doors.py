@@ -6,10 +6,10 @@ and as the origin, if its scripts call this server. An address made of numbers c
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from urllib.parse import urlsplit
 
 
 class Doors:
@@ -32,7 +32,7 @@ class Doors:
     def __init__(self, host: str = "127.0.0.1", origins: Sequence[str] = ()) -> None:
         self.local = is_local(host)
         self.origins = {_origin(origin) for origin in origins}
-        self._names = {urlsplit(origin).netloc for origin in self.origins}
+        self._names = {origin.partition("://")[2] for origin in self.origins}
         if not self.local:
             machine = socket.gethostname().lower()
             self._own = {host.lower(), machine, f"{machine}.local"}
@@ -71,12 +71,8 @@ def is_local(name: str) -> bool:
 
 def hostname(host: str) -> str | None:
     """The name in a ``Host`` header, without its port; None if it is no such header."""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port  # ValueError if it is none
-    except ValueError:
-        return None
-    return parts.hostname if parts.netloc == host and "@" not in host else None
+    found = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{0,5})?", host)
+    return None if found is None else found[1] or found[2]
 
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:

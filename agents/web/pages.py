@@ -50,9 +50,10 @@ class Page:
             self.drop()
 
     async def messages(self) -> AsyncIterator[str | None]:
-        """What it says; None where that is not text."""
+        """What it says; None where that is not text. It is heard again when it has heard."""
         async for message in self._socket:
             yield message.data if message.type == WSMsgType.TEXT else None
+            await self._unread.join()
 
     async def close(self, code: WSCloseCode, reason: bytes) -> None:
         """Part in good order."""
@@ -69,4 +70,5 @@ class Page:
             while True:
                 text = await self._unread.get()
                 await asyncio.wait_for(self._socket.send_str(text), PATIENCE)
+                self._unread.task_done()
         self.drop()

@@ -37,6 +37,7 @@ from pocket_uno_env.kernel import compiling_notice
 from pocket_uno_env.rules import RulesError
 
 PAGE = Path(__file__).parent / "page"
+FILES = frozenset(file.name for file in PAGE.iterdir())
 MAX_UPLOAD = 16 * 2**20
 MAX_PAGES = 100
 MAX_ASKED = 4
@@ -48,6 +49,16 @@ REFUSED = (
     MessageError, HallError, TableError, RulesError, AgentError, ReplayError, AdviceError,
 )  # fmt: skip
 log = logging.getLogger(__name__)
+requests_log = log.getChild("requests")
+requests_log.setLevel(logging.CRITICAL)  # what is no HTTP is refused, and no news
+RUNNING: dict[str, Any] = {
+    "access_log": None,
+    "logger": requests_log,
+    "keepalive_timeout": SECONDS,
+    "handler_cancellation": True,  # work ends for who has gone,
+    "shutdown_timeout": 1.0,  # and the server for all
+}
+"""How aiohttp runs the application."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -85,25 +96,15 @@ class Server:
         self._runners: dict[Guests, asyncio.Task[None]] = {}
         self._pages: set[Page] = set()
 
-    def runner(self) -> web.AppRunner:
-        """What serves the application: it stops work for who has gone, and waits for nobody."""
-        return web.AppRunner(
-            self.app(),
-            access_log=None,
-            handler_cancellation=True,
-            keepalive_timeout=SECONDS,
-            shutdown_timeout=1.0,
-        )
-
     def app(self) -> web.Application:
-        """The application, ready for aiohttp."""
+        """The application, ready for aiohttp to run it as `RUNNING` says."""
         app = web.Application(client_max_size=MAX_UPLOAD, middlewares=[self._guard])
         app.router.add_get("/", self._index)
         app.router.add_get("/ws", self._socket)
         app.router.add_post("/replay", self._replay)
         app.router.add_post("/replay.html", self._export)
         app.router.add_post("/advise", self._advise)
-        app.router.add_static("/page", PAGE)
+        app.router.add_get("/page/{name}", self._file)
         app.on_response_prepare.append(_add_headers)
         app.on_shutdown.append(self._close)
         return app
@@ -125,6 +126,11 @@ class Server:
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
         return web.FileResponse(PAGE / "index.html")
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        if (name := request.match_info["name"]) not in FILES:
+            raise web.HTTPNotFound(text="There is no such file.\n")
+        return web.FileResponse(PAGE / name)
 
     # Records and positions.
 
@@ -419,7 +425,7 @@ def _warm_up(hall: Hall) -> None:
 
 
 async def _serve(server: Server, host: str, port: int, browser: bool) -> None:
-    runner = server.runner()
+    runner = web.AppRunner(server.app(), **RUNNING)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

@@ -8,6 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+NAME = "beside the talking"
+"""Of all such threads."""
+
 
 async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
     """What ``work(*arguments)`` returns or raises, from a thread of its own.
@@ -33,5 +36,5 @@ async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
         with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
             loop.call_soon_threadsafe(settle, result, error)
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name=NAME, daemon=True).start()
     return await future
