@@ -26,15 +26,20 @@ from typing import Any
 import tyro
 from rich.table import Table
 
-from pocket_uno_env.agents import Agent, AgentError, load
+from pocket_uno_env.agents import Agent, AgentError
 from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
+from pocket_uno_env.agents.guarded import load_guarded
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
 from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.files import FileError, parse_json, read_file
 from pocket_uno_env.program import run_program
 from pocket_uno_env.progress import console, help_text
 from pocket_uno_env.render import render_text
 from pocket_uno_env.sight import sight
+
+MAX_BYTES = 1_000_000
+"""A position is far smaller."""
 
 
 def advise(fields: dict[str, Any], agents: Sequence[Agent]) -> dict[str, Any]:
@@ -77,16 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = f"Agents: {', '.join(usages())}, or a path."
     options = tyro.cli(Options, args=arguments, description=help_text(__file__, known))
     try:
-        fields = json.loads(read(options.position))
+        fields = parse_json(read(options.position), "the position")
         if not isinstance(fields, dict):
             raise AdviceError("a position is a JSON object")
-        agents = [load(name) for name in options.agents]
+        agents = [load_guarded(name) for name in options.agents]
         found = advise(fields, agents)
-    except (AdviceError, AgentError) as error:
+    except (AdviceError, AgentError, FileError) as error:
         print(f"agents.advise: error: {error}", file=sys.stderr)
-        return 2
-    except (ValueError, RecursionError) as error:
-        print(f"agents.advise: error: the position is not JSON: {error}", file=sys.stderr)
         return 2
     if options.json:
         print(json.dumps(found))
@@ -98,14 +100,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read(file: Path) -> str:
-    """The text of a file, or of standard input for "-"; AdviceError if there is none."""
+def read(file: Path) -> str | bytes:
+    """All of a file, or of standard input for "-"; AdviceError or FileError if there is none."""
     if str(file) != "-":
-        try:
-            return file.read_text("utf-8")
-        except OSError as error:
-            raise AdviceError(f"cannot read {file}: {error.strerror}") from error
-    text = sys.stdin.read()
+        return read_file(file, MAX_BYTES)
+    try:
+        text = sys.stdin.read(MAX_BYTES + 1)
+    except UnicodeDecodeError as error:
+        raise AdviceError(f"standard input is no {error.encoding} text") from None
+    if len(text) > MAX_BYTES:
+        raise AdviceError(f"standard input is longer than {MAX_BYTES:,} bytes")
     if not text.strip():
         raise AdviceError("no position: name a file, before --agents, or write to standard input")
     return text

@@ -9,6 +9,7 @@ You sit in seat 0. The record of the game is written after every decision.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Sequence
@@ -17,11 +18,12 @@ from pathlib import Path
 
 import tyro
 
-from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents import AgentError
+from pocket_uno_env.agents.guarded import load_guarded
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.agents.table import Table
 from pocket_uno_env.agents.terminal import Left, Terminal, use_color
-from pocket_uno_env.files import write_json
+from pocket_uno_env.files import FileError, write_json
 from pocket_uno_env.program import run_program
 from pocket_uno_env.progress import help_text
 from pocket_uno_env.rules import PRESETS, RulesError
@@ -51,6 +53,8 @@ class Options:
     """With --web: the port of the page; 0 takes a free one."""
     host: str = "127.0.0.1"
     """With --web: the address to listen on; others than this machine's own let others in."""
+    origin: tuple[str, ...] = ()
+    """With --web: where a proxy serves the page, such as https://games.example.org."""
     browser: bool = True
     """With --web: open the page."""
 
@@ -58,13 +62,39 @@ class Options:
 def new_record() -> Path:
     """A path for the record of a new game, named after the time."""
     name = time.strftime("%Y-%m-%d-%H%M%S")
-    paths = (RECORDS / f"{name}{suffix}.jsonl" for suffix in ("", *(f"-{i}" for i in range(2, 99))))
+    suffixes = itertools.chain([""], (f"-{i}" for i in itertools.count(2)))
+    paths = (RECORDS / f"{name}{suffix}.jsonl" for suffix in suffixes)
     return next(path for path in paths if not path.exists())
+
+
+class Keeper:
+    """Writes the record of a game; where that fails it says so once, and the game goes on."""
+
+    def __init__(self, table: Table, path: Path) -> None:
+        self.table, self.path = table, path
+        self.kept = True
+
+    def keep(self) -> None:
+        """Write the record as it is now."""
+        try:
+            self.write()
+        except (FileError, OSError) as error:
+            if self.kept:
+                text = f"The record is not kept: {error}. The game goes on."
+                print(f"agents.play: {text}", file=sys.stderr)
+            self.kept = False
+        else:
+            self.kept = True
+
+    def write(self) -> None:
+        """Write it, or FileError or OSError."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(self.path, self.table.record(), indent=None)
 
 
 def play_here(options: Options) -> int:
     """Play in this terminal; the exit code."""
-    agents = [load(name) for name in options.opponents]
+    agents = [load_guarded(name) for name in options.opponents]
     seats = agents if options.watch else [None, *agents]
     if options.seed is not None and not 0 <= options.seed < 2**64:
         raise ValueError(f"--seed is {options.seed}; expected a whole number from 0 to {2**64 - 1}")
@@ -72,24 +102,25 @@ def play_here(options: Options) -> int:
     path = new_record() if options.record is None else options.record
     if path.exists():
         raise ValueError(f"{path} is there already; name another file with --record, or move it")
-    path.parent.mkdir(parents=True, exist_ok=True)
-
-    def keep() -> None:
-        write_json(path, table.record(), indent=None)
-
-    keep()
+    keeper = Keeper(table, path)
+    # A file that was asked for by name is worth a refusal, while there is nothing to lose.
+    keeper.keep() if options.record is None else keeper.write()
     print("Type ? for help, q to leave.")
     seat = None if options.watch else 0
+    code = 0
     try:
-        Terminal(table, seat, color=use_color(), on_change=keep).play()
-        code = 0
+        Terminal(table, seat, color=use_color(), on_change=keeper.keep).play()
     except KeyboardInterrupt:
         print()
         code = 130
+    except AgentError as error:
+        print(f"agents.play: error: {error}", file=sys.stderr)
+        code = 2
     except Left:
-        code = 0
-    keep()
-    print(f"The record is in {path}")
+        pass
+    keeper.keep()
+    if keeper.kept:
+        print(f"The record is in {path}")
     return code
 
 
@@ -112,7 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             refuse_unused(options)
             from pocket_uno_env.agents.web.server import serve  # it needs the extra 'play'
 
-            return serve(options.host, options.port, options.opponents, options.browser, RECORDS)
+            here = options.host, options.port, options.opponents, options.browser
+            return serve(*here, RECORDS, options.origin)
         return play_here(options)
     except ImportError as error:
         print(f"agents.play: error: --web needs the extra 'play': {error}", file=sys.stderr)

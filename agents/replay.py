@@ -12,9 +12,10 @@ import base64
 import hashlib
 import html
 import json
+import re
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,22 +55,49 @@ def read_records(text: str, game: Any = 1) -> tuple[dict[str, Any], int]:
         Counted from 1.
     """
     text = text.removeprefix("\ufeff")
-    lines = [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not lines:
+    found = re.finditer(r"\S[^\n]*", text)
+    chosen, games = None, 0
+    for games, line in enumerate(found, 1):
+        if games == game:
+            chosen = line
+    if not games:
         raise ReplayError("there is no record in it; a file of records has one game a line")
-    if type(game) is not int or not 1 <= game <= len(lines):
-        raise ReplayError(f"game {game!r} is not there; expected a number from 1 to {len(lines)}")
-    number, line = lines[game - 1]
+    if type(game) is not int or chosen is None:
+        raise ReplayError(f"game {game!r} is not there; expected a number from 1 to {games}")
+    number = text.count("\n", 0, chosen.start()) + 1
     try:
-        record = parse_record(line)
+        record = parse_record(chosen[0])
+        check_length(record)
         check_record(record)
-    except RecordError as error:
+    except (RecordError, ReplayError) as error:
         raise ReplayError(f"line {number}: {error}") from None
-    return record, len(lines)
+    return record, games
 
 
-def film(game: tuple[dict[str, Any], int], agents: Sequence[Agent] = ()) -> dict[str, Any]:
-    """A game, frame by frame, ready for ``json.dumps``.
+def check_length(record: Any) -> None:
+    """Refuse a game of too many decisions before anything is played; ReplayError says so."""
+    rounds = record.get("rounds") if isinstance(record, dict) else None
+    entries = [entry for entry in rounds if isinstance(entry, dict)] if _is_list(rounds) else []
+    events = [entry["events"] for entry in entries if _is_list(entry.get("events"))]
+    decisions = sum(
+        isinstance(event, list) and event[:1] != ["reshuffle"] and event[1:2] != ["forced"]
+        for round_events in events
+        for event in round_events
+    )
+    if decisions + len(entries) > MAX_FRAMES:
+        raise ReplayError(f"the game has more than {MAX_FRAMES:,} decisions, which is too long")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def film(
+    game: tuple[dict[str, Any], int],
+    agents: Sequence[Agent] = (),
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """A game, frame by frame, ready for `film_text`.
 
     Parameters
     ----------
@@ -77,6 +105,8 @@ def film(game: tuple[dict[str, Any], int], agents: Sequence[Agent] = ()) -> dict
         As `read_records` returns it.
     agents : sequence of Agent
         Who is asked at every decision.
+    stop : callable
+        Asked before every decision, whether nobody wants the film any more.
 
     Returns
     -------
@@ -90,16 +120,17 @@ def film(game: tuple[dict[str, Any], int], agents: Sequence[Agent] = ()) -> dict
     Raises
     ------
     ReplayError, AgentError
-        When the game is too long, or an agent cannot play such games.
+        When the game is too long, an agent cannot play such games, or `stop` says so.
     """
     record, games = game
+    check_length(record)
     players = seat_names(record["players"])
     try:
         rules = Rules.from_dict(record["rules"])
         for agent in agents:
             agent.check(rules, rules.check_players(len(players)))
-        frames, ends = _frames(record, rules, agents)
-    except (RulesError, RecordError) as error:
+        frames, ends = _frames(record, rules, agents, stop)
+    except (RulesError, RecordError) as error:  # games that are larger than the engine plays
         raise ReplayError(str(error)) from None
     rounds = [
         {
@@ -120,14 +151,14 @@ def film(game: tuple[dict[str, Any], int], agents: Sequence[Agent] = ()) -> dict
 
 
 def _frames(
-    record: dict[str, Any], rules: Rules, agents: Sequence[Agent]
+    record: dict[str, Any], rules: Rules, agents: Sequence[Agent], stop: Callable[[], bool]
 ) -> tuple[list[dict[str, Any]], list[int | None]]:
     """The frames, and the seat to act at the end of each round."""
     frames: list[dict[str, Any]] = []
     ends: list[int | None] = []
     for position in positions(record):
-        if len(frames) == MAX_FRAMES:
-            raise ReplayError(f"the game has more than {MAX_FRAMES:,} decisions, which is too long")
+        if stop():
+            raise ReplayError("nobody waits for this film any more")
         seen = sight(rules, position.rows)
         name = None if position.action is None else catalogue(rules).name(position.action)
         opinions = {}
@@ -151,12 +182,19 @@ def _frames(
     return frames, ends
 
 
+def film_text(film: dict[str, Any]) -> str:
+    """A film as JSON. Frame by frame, because other threads wait while JSON is written."""
+    head = json.dumps({key: value for key, value in film.items() if key != "frames"})
+    frames = ",".join(json.dumps(frame, separators=(",", ":")) for frame in film["frames"])
+    return f'{head[:-1]}, "frames": [{frames}]}}'
+
+
 def page_of(film: dict[str, Any]) -> str:
     """A page with the film in it, that works from a file and loads nothing."""
     scripts = [(PAGE / name).read_text("utf-8") for name in SCRIPTS]
     style = (PAGE / "style.css").read_text("utf-8")
     # In a script element only "<" can do harm; escaped it is the same JSON.
-    data = json.dumps(film, separators=(",", ":")).replace("<", "\\u003c")
+    data = film_text(film).replace("<", "\\u003c")
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     policy = f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_digest(style)}'"
     parts = {

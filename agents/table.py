@@ -15,10 +15,10 @@ import numpy as np
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent
 from pocket_uno_env.deal import new_game
+from pocket_uno_env.engine import apply, truncate
 from pocket_uno_env.payoff import match_winner
-from pocket_uno_env.record import Transcript, game_record
-from pocket_uno_env.row_kernels import deal_row, first_illegal
-from pocket_uno_env.rows import step_rows
+from pocket_uno_env.record import Log, Transcript, deal_entry, game_record
+from pocket_uno_env.row_kernels import first_illegal
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.sight import legal_names, sight
 from pocket_uno_env.state import NO_SEAT, End, new_rows
@@ -83,6 +83,7 @@ class Table:
         self.turn = 0
         self._rounds: list[Transcript] = []
         self._events: list[list[Any]] = []
+        self._log = Log(self.rules)
         self._deal()
 
     @property
@@ -117,20 +118,27 @@ class Table:
         """What a seat sees of the table (`sight.sight`)."""
         return sight(self.rules, self.rows, seat)
 
-    def events(self, seat: int | None) -> list[Event]:
-        """What happened in this round, as a seat saw it (`story.seen_events`)."""
-        return seen_events(self._events, seat, self.names, self.to_act)
+    def events(self, seat: int | None, latest: int | None = None) -> list[Event]:
+        """What happened in this round, as a seat saw it (`story.seen_events`).
+
+        Parameters
+        ----------
+        latest : int, optional
+            So many of the latest events alone.
+        """
+        events = self._events if latest is None else self._events[-latest:]
+        return seen_events(events, seat, self.names, self.to_act)
 
     def act(self, action: str) -> None:
         """Take an action, by its name, for the seat to act; TableError if it is not legal."""
         chosen = catalogue(self.rules).ids.get(action, -1)
-        actions = np.array([chosen])
         if not self.running:
             raise TableError("the round is over, there is nothing to decide")
-        if first_illegal(self.rules._table, self.rows, np.zeros(1, np.int64), actions) >= 0:
+        index = np.zeros(1, np.int64)
+        if first_illegal(self.rules._table, self.rows, index, np.array([chosen])) >= 0:
             legal = ", ".join(legal_names(self.rules, self.rows))
             raise TableError(f"{action!r} is not legal now; legal: {legal}")
-        self._step(actions)
+        self._step(chosen)
 
     def ask_agent(self) -> str:
         """Ask the agent whose turn it is, act, and return the name of the action.
@@ -153,7 +161,7 @@ class Table:
 
     def take(self, action: int) -> str:
         """Take a legal action id for the seat to act; the name of the action."""
-        self._step(np.array([action]))
+        self._step(action)
         return catalogue(self.rules).name(action)
 
     def next_round(self) -> None:
@@ -184,17 +192,15 @@ class Table:
 
     def _deal(self) -> None:
         self._rounds.append(Transcript(self.rows.copy()))
-        deal_row(self.rules._table, self.rows, NO_SEAT, None)
-        self._note()
+        self._events = deal_entry(self.rules, self.rows, NO_SEAT, None, self._log)["events"]
+        self.turn += 1
 
-    def _step(self, actions: np.ndarray) -> None:
-        index = np.zeros(1, np.int64)
-        step_rows(self.rules, self.rows, index, actions, MAX_DECISIONS)
-        transcript = self._rounds[-1]
-        transcript.actions.append(int(actions[0]))
-        transcript.truncated = bool(self.rows["end"][0] == End.TRUNCATED)
-        self._note()
-
-    def _note(self) -> None:
-        self._events = self._rounds[-1].replay(self.rules)["events"]
+    def _step(self, action: int) -> None:
+        row, seat, transcript = self.rows[0], self.to_act, self._rounds[-1]
+        apply(self.rules._table[0], row, action, None, self._log.clear())
+        if self.running and row["decisions"] >= MAX_DECISIONS:
+            truncate(row)
+            transcript.truncated = True
+        transcript.actions.append(action)
+        self._events += self._log.events([seat, catalogue(self.rules).name(action)])
         self.turn += 1

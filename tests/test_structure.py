@@ -17,7 +17,8 @@ ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
     "code_cache", "kernel", "excerpt", "bits", "spread", "cards", "rng", "rules", "actions",
-    "state", "piles", "deal", "engine", "information", "observation", "canonical", "layers", "critic", "payoff",
+    "state", "piles", "deal", "engine", "information", "observation", "canonical",
+    "layers", "critic", "payoff",
     "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
     "batch", "sight", "story", "files", "reference", "record_format", "referee", "record", "events",

@@ -6,18 +6,25 @@ page gets nothing but what its seat may know.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pocket_uno_env.agents import Agent, AgentError, describe, load, names, networks
+from pocket_uno_env.agents import AgentError, describe, names, networks
+from pocket_uno_env.agents.guarded import Guarded, load_guarded
 from pocket_uno_env.agents.table import Table, TableError
-from pocket_uno_env.agents.web.messages import PERSON, MessageError
+from pocket_uno_env.agents.web.messages import PERSON, MessageError, short
 from pocket_uno_env.rules import HOUSE_RULES, PRESETS, Rules
 
 MAX_TABLES = 64
+MAX_OWN = 8
+"""Tables that one page may have opened."""
+KEPT = 1800.0
+"""Seconds that a table nobody looks at is kept from the pages of others."""
 TOLD_EVENTS = 200
 """So many of the latest events of a round are told."""
 
@@ -52,14 +59,29 @@ class Guests:
     ----------
     pace : int or None
         Milliseconds before each decision of an agent; None waits for `step`.
+    opener : object
+        The page that opened it.
     used : float
-        When something last happened (``time.monotonic``).
+        When somebody last did something here, or left (``time.monotonic``).
     opened : str
         When the table was opened, for the name of its record.
+    trouble : str or None
+        Why the agent to act did not, if it was asked and failed; it is not asked again by itself.
+    written : int
+        The turn at which the record was last written.
+    kept : bool
+        Whether the record could be written, as far as is known.
+    moving : asyncio.Lock
+        Held while an agent is asked: two pages may ask for the same step.
     """
 
     table: Table
     pace: int | None
+    opener: Any = None
+    trouble: str | None = None
+    written: int = -1
+    kept: bool = True
+    moving: asyncio.Lock = field(default_factory=asyncio.Lock)
     places: list[Place] = field(default_factory=list)
     used: float = field(default_factory=time.monotonic)
     opened: str = field(default_factory=lambda: time.strftime("%Y-%m-%d-%H%M%S"))
@@ -82,7 +104,8 @@ class Hall:
 
     def __init__(self, agents: Sequence[str] = ()) -> None:
         self.offered = list(dict.fromkeys([*agents, *names(), *networks()]))
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, Guarded] = {}
+        self._loading, self._seating = threading.Lock(), threading.Lock()
         self._places: dict[str, Place] = {}
         self.tables: list[Guests] = []
 
@@ -94,20 +117,25 @@ class Hall:
             "rules": [rules_of(Rules.preset(name)) for name in PRESETS],
         }
 
-    def agent(self, name: str) -> Agent:
+    def agent(self, name: str) -> Guarded:
         """One of the agents offered, loaded once; HallError for any other."""
         if name not in self.offered:
-            raise HallError(f"there is no agent {name!r} here; there are {', '.join(self.offered)}")
-        if name not in self._agents:
-            try:
-                self._agents[name] = load(name)
-            except AgentError as error:
-                raise HallError(str(error)) from None
-        return self._agents[name]
+            raise HallError(
+                f"there is no agent {short(name)} here; there are {', '.join(self.offered)}"
+            )
+        with self._loading:
+            if name not in self._agents:
+                try:
+                    self._agents[name] = load_guarded(name)
+                except AgentError as error:
+                    raise HallError(str(error)) from None
+            return self._agents[name]
 
-    def open(self, message: dict[str, Any]) -> Place:
-        """A new table (`messages`, ``new``); the place of whoever asked for it."""
-        self._make_room()
+    def open(self, message: dict[str, Any], page: Any = None) -> Place:
+        """A new table (`messages`, ``new``); the place of the page that asked for it.
+
+        May be called from any thread.
+        """
         changed = {"name": message["rules"]}
         if isinstance(message["rules"], dict):
             changed = {"name": "pocket", **message["rules"]}
@@ -118,13 +146,15 @@ class Hall:
         if None in agents and any(agent is not None and agent.clairvoyant for agent in agents):
             raise HallError("an agent that sees all hands plays against agents only")
         table = Table(rules, agents, message["match"], message["seed"])
-        guests = Guests(table, message["pace"])
+        guests = Guests(table, message["pace"], page)
         people: list[int | None] = [i for i, agent in enumerate(agents) if agent is None]
         for seat in people or [None]:
             place = Place(guests, seat, secrets.token_urlsafe(12))
             guests.places.append(place)
-            self._places[place.token] = place
-        self.tables.append(guests)
+        with self._seating:
+            self._make_room(page)
+            self._places.update((place.token, place) for place in guests.places)
+            self.tables.append(guests)
         return guests.places[0]
 
     def place(self, token: str) -> Place:
@@ -133,16 +163,28 @@ class Hall:
             raise HallError("this table is not there any more; begin a new game")
         return self._places[token]
 
-    def _make_room(self) -> None:
-        """Clear the table that nobody has looked at for longest, if there are too many."""
-        if len(self.tables) < MAX_TABLES:
-            return
-        empty = [guests for guests in self.tables if not guests.pages]
-        if not empty:
-            raise HallError(f"all {MAX_TABLES} tables are taken; try again later")
-        oldest = min(empty, key=lambda guests: guests.used)
-        self.tables.remove(oldest)
-        for place in oldest.places:
+    def _make_room(self, page: Any) -> None:
+        """Clear the tables that must go for one more of this page; HallError if none may.
+
+        Only tables go that nobody looks at: of the page's own the one left longest ago, if it has
+        opened too many; of others' one that was left long ago, if the hall is full.
+        """
+        empty = sorted((g for g in self.tables if not g.pages), key=lambda guests: guests.used)
+        own = [guests for guests in empty if page is not None and guests.opener is page]
+        left = [guests for guests in empty if time.monotonic() - guests.used >= KEPT]
+        opened = sum(guests.opener is page for guests in self.tables if page is not None)
+        if opened >= MAX_OWN:
+            if not own:
+                raise HallError(f"this page has opened {MAX_OWN} tables, and all are in use")
+            self._clear(own[0])
+        elif len(self.tables) >= MAX_TABLES:
+            if not own + left:
+                raise HallError(f"all {MAX_TABLES} tables are taken; try again later")
+            self._clear((own + left)[0])
+
+    def _clear(self, guests: Guests) -> None:
+        self.tables.remove(guests)
+        for place in guests.places:
             del self._places[place.token]
 
     def _about(self, name: str) -> str:
@@ -215,12 +257,11 @@ def state(place: Place) -> dict[str, Any]:
     """All that a page is told of its table."""
     guests, seat = place.guests, place.seat
     table = guests.table
-    events = table.events(seat)
+    events = table.events(seat, TOLD_EVENTS)
     since = max((i + 1 for i, event in enumerate(events) if event["seat"] == seat), default=0)
     if seat is None:  # a spectator has no turn: the latest decision is news
         follows = ("forced", "reshuffle")
         since = max((i for i, event in enumerate(events) if event["do"] not in follows), default=0)
-    first = max(0, len(events) - TOLD_EVENTS)
     return {
         "type": "state",
         "token": place.token,
@@ -233,11 +274,12 @@ def state(place: Place) -> dict[str, Any]:
             for name, agent in zip(table.names, table.agents, strict=True)
         ],
         "sight": table.sight(seat),
-        "events": events[first:],
-        "since": max(0, since - first),
+        "events": events,
+        "since": since,
         "over": table.over,
         "winner": table.winner,
         "pace": guests.pace,
+        "trouble": guests.trouble,
     }
 
 

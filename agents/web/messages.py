@@ -13,9 +13,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from pocket_uno_env.files import FileError, parse_json
 
 MAX_BYTES = 16_384
 """A message of a page is far smaller."""
@@ -99,9 +100,9 @@ def parse(text: str | bytes, longest: int) -> dict[str, Any]:
     if size > longest:
         raise MessageError(f"{size:,} bytes are too many; at most {longest:,} are read")
     try:
-        value = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise MessageError(f"this is not JSON: {error}") from None
+        value = parse_json(text, "the message")
+    except FileError as error:
+        raise MessageError(str(error)) from None
     if not isinstance(value, dict):
         raise MessageError(f"expected a JSON object, not {short(value)}")
     return value
@@ -113,5 +114,6 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+def clip(text: str) -> str:
+    """A sentence as it may be told: what it quotes can be as long as a message."""
+    return text if len(text) <= 600 else text[:597] + "..."

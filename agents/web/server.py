@@ -7,38 +7,57 @@ told. It listens on this machine alone unless told otherwise, and answers no oth
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
+import logging
+import sys
+import threading
 import time
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp import WSCloseCode, web
 
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.advise import advise
 from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
+from pocket_uno_env.agents.guarded import Guarded
 from pocket_uno_env.agents.position import AdviceError
-from pocket_uno_env.agents.replay import ReplayError, film, page_of, read_records
+from pocket_uno_env.agents.replay import ReplayError, film, film_text, page_of, read_records
 from pocket_uno_env.agents.table import Table, TableError
 from pocket_uno_env.agents.web import hall as halls
+from pocket_uno_env.agents.web.doors import Doors
 from pocket_uno_env.agents.web.hall import Guests, Hall, HallError, Place
-from pocket_uno_env.agents.web.messages import MAX_BYTES, MessageError, parse, read
+from pocket_uno_env.agents.web.messages import MAX_BYTES, MessageError, clip, parse, read, short
+from pocket_uno_env.agents.web.pages import Page
+from pocket_uno_env.agents.web.threads import in_thread
+from pocket_uno_env.files import FileError, write_json
 from pocket_uno_env.rules import RulesError
 
 PAGE = Path(__file__).parent / "page"
+FILES = frozenset(file.name for file in PAGE.iterdir())
 MAX_UPLOAD = 16 * 2**20
 MAX_PAGES = 100
+MAX_ASKED = 4
+"""Agents that one replay or one advice may ask."""
+SECONDS = 30.0
+"""How long a request may take to arrive, and an idle connection stays open."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Refused = (
+REFUSED = (
     MessageError, HallError, TableError, RulesError, AgentError, ReplayError, AdviceError,
 )  # fmt: skip
+log = logging.getLogger(__name__)
+requests_log = log.getChild("requests")
+requests_log.setLevel(logging.CRITICAL)  # what is no HTTP is refused, and no news
+RUNNING: dict[str, Any] = {
+    "access_log": None,
+    "logger": requests_log,
+    "keepalive_timeout": SECONDS,
+    "handler_cancellation": True,  # work ends for who has gone,
+    "shutdown_timeout": 1.0,  # and the server for all
+}
+"""How aiohttp runs the application."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -57,117 +76,123 @@ class Server:
     ----------
     agents : sequence of str
         Agents offered beside the registered ones.
-    local : bool
-        Answer only requests that name this machine: a page of another site, whose name was made to
-        lead here, names that site.
     records : Path, optional
         A folder that gets the record of every game, written after each round.
+    doors : Doors, optional
+        Which hosts and origins are answered; without it this machine's alone.
     """
 
     def __init__(
-        self, agents: Sequence[str] = (), local: bool = True, records: Path | None = None
+        self, agents: Sequence[str] = (), records: Path | None = None, doors: Doors | None = None
     ) -> None:
         self.hall = Hall(agents)
         for name in agents:
             self.hall.agent(name)  # a wrong name should stop the server, not a game
-        self.local, self.records = local, records
-        # Thinking must not stop the talking; one thought at a time is fair to a small machine. Long
-        # records are read beside the games.
-        self._thinkers, self._readers = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self.records = records
+        self.doors = Doors() if doors is None else doors
+        # Long records are read beside advice, and both beside the games.
+        self._films, self._advices = asyncio.Semaphore(2), asyncio.Semaphore(4)
         self._runners: dict[Guests, asyncio.Task[None]] = {}
-        self._pages: set[web.WebSocketResponse] = set()
+        self._pages: set[Page] = set()
 
     def app(self) -> web.Application:
-        """The application, ready for aiohttp."""
+        """The application, ready for aiohttp to run it as `RUNNING` says."""
         app = web.Application(client_max_size=MAX_UPLOAD, middlewares=[self._guard])
         app.router.add_get("/", self._index)
         app.router.add_get("/ws", self._socket)
         app.router.add_post("/replay", self._replay)
         app.router.add_post("/replay.html", self._export)
         app.router.add_post("/advise", self._advise)
-        app.router.add_static("/page", PAGE)
+        app.router.add_get("/page/{name}", self._file)
+        app.on_response_prepare.append(_add_headers)
         app.on_shutdown.append(self._close)
         return app
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse other sites, turn errors into answers, and add the headers."""
-        if self.local and not _is_local(request.host):
-            raise web.HTTPForbidden(text="This server answers to this machine's own names alone.\n")
-        origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != request.host:
-            raise web.HTTPForbidden(text="This server does not answer other sites' pages.\n")
+        """Refuse other sites, and turn errors into answers."""
+        hosts, origins = (request.headers.getall(name, []) for name in ("Host", "Origin"))
+        if (why := self.doors.refusal(hosts, origins)) is not None:
+            raise web.HTTPForbidden(text=f"{why}\n")
         try:
-            response = await handler(request)
-        except Refused as error:
-            response = web.json_response({"error": str(error)}, status=400)
-        if not response.prepared:
-            response.headers.update(HEADERS)
-        return response
+            return await handler(request)
+        except REFUSED as error:
+            return web.json_response({"error": clip(str(error))}, status=400)
+        except web.HTTPException:
+            raise
+        except Exception as error:
+            return web.json_response({"error": _mistake(error)}, status=500)
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
         return web.FileResponse(PAGE / "index.html")
 
-    async def _think(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._thinkers, work, *arguments)
-
-    async def _read(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        if (name := request.match_info["name"]) not in FILES:
+            raise web.HTTPNotFound(text="There is no such file.\n")
+        return web.FileResponse(PAGE / name)
 
     # Records and positions.
 
     async def _replay(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(await self._filmed(request))
+        text = await self._filmed(request, film_text)
+        return web.Response(text=text, content_type="application/json")
 
     async def _export(self, request: web.Request) -> web.StreamResponse:
-        page = await self._read(page_of, await self._filmed(request))
+        page = await self._filmed(request, page_of)
         return web.Response(text=page, content_type="text/html")
 
-    async def _filmed(self, request: web.Request) -> dict[str, Any]:
+    async def _filmed(self, request: web.Request, shown: Callable[[dict[str, Any]], str]) -> str:
         """The film of the record in the body, ``{"records": text, "game": 1, "agents": []}``."""
-        asked = parse(await request.read(), MAX_UPLOAD)
+        asked = await _body(request, MAX_UPLOAD)
         text, game, names = asked.get("records"), asked.get("game", 1), asked.get("agents", [])
         if not isinstance(text, str):
             raise MessageError("'records' should be the text of a file of records")
-        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-            raise MessageError("'agents' should be a list of names of agents")
-        agents = [self.hall.agent(name) for name in names[:4]]
-        return dict(await self._read(lambda: film(read_records(text, game), agents)))
+        _check_asked(names)
+        gone = threading.Event()
+
+        def made() -> str:
+            record = read_records(text, game)
+            return shown(film(record, self._asked(names), gone.is_set))
+
+        try:
+            async with self._films:
+                return str(await in_thread(made))
+        finally:  # a page that is gone needs no film
+            gone.set()
 
     async def _advise(self, request: web.Request) -> web.StreamResponse:
-        asked = parse(await request.read(), MAX_BYTES)
+        asked = await _body(request, MAX_BYTES)
         names = asked.pop("agents", ["strong"])
-        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-            raise MessageError("'agents' should be a list of names of agents")
-        agents = [self.hall.agent(name) for name in names[:4]]
-        return web.json_response(await self._read(advise, asked, agents))
+        _check_asked(names)
+        async with self._advices:
+            found = await in_thread(lambda: advise(asked, self._asked(names)))
+        return web.json_response(found)
+
+    def _asked(self, names: Sequence[str]) -> list[Guarded]:
+        return [self.hall.agent(name) for name in names]
 
     # Pages.
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        page = web.WebSocketResponse(max_msg_size=MAX_BYTES, heartbeat=20)
-        await page.prepare(request)
-        if len(self._pages) >= MAX_PAGES:
-            await page.close(code=WSCloseCode.TRY_AGAIN_LATER, message=b"too many pages")
-            return page
-        self._pages.add(page)
-        place: Place | None = None
-        try:
-            await self._tell(page, self.hall.welcome())
-            async for message in page:
-                if message.type != WSMsgType.TEXT:
-                    await self._tell(page, _error("a message should be text", None))
-                    continue
-                place = await self._answer(page, place, message.data)
-        finally:
-            self._pages.discard(page)
-            if place is not None:
-                place.pages.discard(page)
-        return page
+        page, place = Page(), None
+        async with page.opened(request) as socket:
+            if len(self._pages) >= MAX_PAGES:
+                await page.close(WSCloseCode.TRY_AGAIN_LATER, b"too many pages")
+                return socket
+            self._pages.add(page)
+            try:
+                page.tell(self.hall.welcome())
+                async for text in page.messages():
+                    if text is None:
+                        page.tell(_error("a message should be text"))
+                    else:
+                        place = await self._answer(page, place, text)
+            finally:
+                self._pages.discard(page)
+                _leave(page, place)
+        return socket
 
-    async def _answer(
-        self, page: web.WebSocketResponse, place: Place | None, text: str
-    ) -> Place | None:
+    async def _answer(self, page: Page, place: Place | None, text: str) -> Place | None:
         """Do what a message asks; the place where the page now sits."""
         do = None
         try:
@@ -177,38 +202,41 @@ class Server:
                 if do == "sit":
                     sits = self.hall.place(message["token"])
                 else:
-                    sits = await self._think(self.hall.open, message)
-                if place is not None:
-                    place.pages.discard(page)
+                    sits = await in_thread(self.hall.open, message, page)
+                _leave(page, place)
                 place = sits
                 place.pages.add(page)
                 if do == "new":
-                    await self._tell(page, halls.seated(place))
-                await self._tell(page, halls.state(place))
+                    page.tell(halls.seated(place))
+                page.tell(halls.state(place))
                 self._run(place.guests)
                 return place
             if place is None:
                 raise HallError("you sit at no table; say 'new' or 'sit' first")
-            await self._at_table(page, place, message)
-        except Refused as error:
-            await self._tell(page, _error(str(error), do))
+            # It is done even if the page leaves meanwhile.
+            await asyncio.shield(self._at_table(page, place, message))
+        except REFUSED as error:
+            page.tell(_error(str(error), do))
+        except Exception as error:
+            page.tell(_error(_mistake(error), do))
         return place
 
-    async def _at_table(
-        self, page: web.WebSocketResponse, place: Place, message: dict[str, Any]
-    ) -> None:
+    async def _at_table(self, page: Page, place: Place, message: dict[str, Any]) -> None:
         guests, do = place.guests, message["do"]
         guests.used = time.monotonic()
         if do == "analyse":
             halls.check_analysis(place, message)
-            table, agent = guests.table, self.hall.agent(message["agent"])
-            rows = table.rows.copy()
-            judged = await self._think(estimate, table.rules, rows)
-            found = await self._think(analyse, table.rules, rows, agent, judged)
-            await self._tell(page, {"type": "analysis", "turn": message["turn"], **found})
+            rules, rows = guests.table.rules, guests.table.rows.copy()
+
+            def analysed() -> dict[str, Any]:
+                agent = self.hall.agent(message["agent"])
+                return analyse(rules, rows, agent, estimate(rules, rows))
+
+            found = await in_thread(analysed)
+            page.tell({"type": "analysis", "turn": message["turn"], **found})
             return
         if do == "record":
-            await self._tell(page, {"type": "record", "record": halls.record(place)})
+            page.tell({"type": "record", "record": halls.record(place)})
             return
         if do == "act":
             halls.act(place, message)
@@ -232,85 +260,131 @@ class Server:
     async def _agents(self, guests: Guests) -> None:
         try:
             # Nobody looks: nothing happens, and nothing is missed.
-            while guests.pace is not None and _is_agents_turn(guests) and guests.pages:
+            while guests.pace is not None and _may_move(guests) and guests.pages:
                 await asyncio.sleep(guests.pace / 1000)
-                if guests.pace is None or not _is_agents_turn(guests):
+                if guests.pace is None or not _may_move(guests):
                     break
                 await self._move(guests)
-                await self._told(guests)
-        except AgentError as error:
-            for page in guests.pages:
-                await self._tell(page, _error(str(error), None))
+                self._tell_all(guests)
+                await self._keep(guests)
         finally:
             self._runners.pop(guests, None)
 
     async def _move(self, guests: Guests) -> None:
-        """One decision of the agent to act."""
-        table = guests.table
-        turn = table.turn
-        action = await self._think(table.choose)
-        if table.turn == turn:  # two pages may have asked for the same step
-            table.take(action)
-            self._keep(guests)
+        """One decision of the agent to act; if it fails, the table is in trouble."""
+        table, turn = guests.table, guests.table.turn
+        async with guests.moving:
+            if table.turn != turn:  # another page asked for the same step
+                return
+            try:
+                action = await in_thread(table.choose)
+            except AgentError as error:
+                guests.trouble = clip(str(error))
+            except Exception as error:
+                guests.trouble = _mistake(error)
+            else:
+                guests.trouble = None
+                table.take(action)
 
     async def _changed(self, guests: Guests) -> None:
-        self._keep(guests)
-        await self._told(guests)
+        self._tell_all(guests)
         self._run(guests)
+        await self._keep(guests)
 
-    async def _told(self, guests: Guests) -> None:
+    def _tell_all(self, guests: Guests) -> None:
         """Tell every page of a table how it stands."""
         for place in guests.places:
             if place.pages:
-                text = halls.state(place)
-                await asyncio.gather(*(self._tell(page, text) for page in set(place.pages)))
+                state = halls.state(place)
+                for page in place.pages:
+                    page.tell(state)
 
-    def _keep(self, guests: Guests) -> None:
-        """Write the record after every round, whatever becomes of the server."""
-        if self.records is None or guests.table.running:
+    async def _keep(self, guests: Guests) -> None:
+        """Write the record after every round, whatever becomes of the server.
+
+        Where that fails, the table and whoever runs the server are told once, and the game goes on.
+        """
+        table = guests.table
+        if self.records is None or table.running or guests.written == table.turn:
             return
-        from pocket_uno_env.files import write_json
-
-        with contextlib.suppress(OSError):  # a full disk should not stop the game
-            self.records.mkdir(parents=True, exist_ok=True)
-            path = self.records / f"{guests.opened}-{guests.places[0].token[:6]}.jsonl"
-            write_json(path, guests.table.record(), indent=None)
-
-    async def _tell(self, page: web.WebSocketResponse, message: dict[str, Any]) -> None:
-        # A page that is gone, or does not listen, misses it; it asks again when it is back.
-        with contextlib.suppress(ConnectionError, asyncio.TimeoutError, RuntimeError):
-            await asyncio.wait_for(page.send_str(json.dumps(message)), 10)
+        guests.written = table.turn
+        path = self.records / f"{guests.opened}-{guests.places[0].token[:6]}.jsonl"
+        try:
+            await in_thread(_write, path, table.record())
+        except (FileError, OSError) as error:
+            if guests.kept:
+                text = f"The record is not kept: {error}. The game goes on."
+                print(f"agents.play: {text}", file=sys.stderr)
+                for page in guests.pages:
+                    page.tell(_error(text))
+            guests.kept = False
+        else:
+            guests.kept = True
 
     async def _close(self, app: web.Application) -> None:
         for runner in list(self._runners.values()):
             runner.cancel()
-        for page in set(self._pages):
-            await page.close(code=WSCloseCode.GOING_AWAY, message=b"the server stops")
-        for pool in (self._thinkers, self._readers):
-            pool.shutdown(wait=False, cancel_futures=True)
+        going = [page.close(WSCloseCode.GOING_AWAY, b"the server stops") for page in self._pages]
+        await asyncio.gather(*going, return_exceptions=True)
 
 
-def _is_agents_turn(guests: Guests) -> bool:
-    table = guests.table
-    return table.to_act is not None and table.agents[table.to_act] is not None
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(HEADERS)
 
 
-def _is_local(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
-    if name == "localhost":
-        return True
+async def _body(request: web.Request, longest: int) -> dict[str, Any]:
+    """The JSON object in the body of a request."""
     try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
+        data = await asyncio.wait_for(request.read(), SECONDS)
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(text="The request did not arrive in time.\n") from None
+    return dict(await in_thread(parse, data, longest))
 
 
-def _error(text: str, do: Any) -> dict[str, Any]:
-    return {"type": "error", "error": text, "do": do}
+def _check_asked(names: Any) -> None:
+    """Whether these may be agents that are asked."""
+    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) > MAX_ASKED:
+        raise MessageError(
+            f"'agents' is {short(names)}; expected a list of at most {MAX_ASKED} names of agents"
+        )
+
+
+def _may_move(guests: Guests) -> bool:
+    """Whether an agent is to act, and may be asked."""
+    table = guests.table
+    agents_turn = table.to_act is not None and table.agents[table.to_act] is not None
+    return agents_turn and guests.trouble is None
+
+
+def _leave(page: Page, place: Place | None) -> None:
+    if place is not None:
+        place.pages.discard(page)
+        place.guests.used = time.monotonic()
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, record, indent=None)
+
+
+def _error(text: str, do: Any = None) -> dict[str, Any]:
+    return {"type": "error", "error": clip(text), "do": do}
+
+
+def _mistake(error: Exception) -> str:
+    """What to say of an error that should not be; whoever runs the server sees where it was."""
+    log.error("a mistake of the server's", exc_info=error)
+    return f"the server made a mistake ({type(error).__name__}); nothing has changed"
 
 
 def serve(
-    host: str, port: int, agents: Sequence[str], browser: bool, records: Path | None = None
+    host: str,
+    port: int,
+    agents: Sequence[str],
+    browser: bool,
+    records: Path | None = None,
+    origins: Sequence[str] = (),
 ) -> int:
     """Serve the page until it is stopped; the exit code.
 
@@ -322,11 +396,14 @@ def serve(
         Agents offered beside the registered ones.
     browser : bool
         Whether to open the page.
+    records : Path, optional
+        A folder for the records of games.
+    origins : sequence of str
+        Where a proxy serves the page.
     """
     if not 0 <= port < 2**16:
         raise ValueError(f"--port is {port}; expected a number from 0 to {2**16 - 1}")
-    local = host == "localhost" or _is_local(f"[{host}]" if ":" in host else host)
-    server = Server(agents, local, records)
+    server = Server(agents, records, Doors(host, origins))
     try:
         _warm_up(server.hall)
         asyncio.run(_serve(server, host, port, browser))
@@ -345,7 +422,7 @@ def _warm_up(hall: Hall) -> None:
 
 
 async def _serve(server: Server, host: str, port: int, browser: bool) -> None:
-    runner = web.AppRunner(server.app(), access_log=None)
+    runner = web.AppRunner(server.app(), **RUNNING)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)
@@ -353,7 +430,7 @@ async def _serve(server: Server, host: str, port: int, browser: bool) -> None:
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{runner.addresses[0][1]}/"
         print(f"Playing at {address} (Ctrl-C stops the server)", flush=True)
-        if not server.local:
+        if not server.doors.local:
             print("Everyone who can reach this address can play.", flush=True)
         if browser:
             webbrowser.open(address)

@@ -43,6 +43,7 @@
       welcome = message;
       status.textContent = "";
       if (!welcome.agents.some((agent) => agent.name === panel.agent)) panel.agent = welcome.agents[0].name;
+      if (again && room) room.failed({}); // what was sent last may not have arrived
       if (again && token) send({ do: "sit", token }); else if (!again) enter();
     } else if (message.type === "seated") {
       token = message.token;
@@ -59,7 +60,7 @@
     } else if (message.type === "error") {
       say(message.error);
       if (message.do === "sit") { token = null; location.hash = "play"; }
-      if (room) room.failed();
+      if (room) room.failed(message);
     }
   }
 

@@ -10,7 +10,7 @@
 
   /* send(message) talks to the server; panel is {open, agent}, which outlives a table. */
   function playRoom(root, welcome, send, panel) {
-    let state = null, analysis = null, choosing = null, invite = [], waiting = false;
+    let state = null, analysis = null, refused = "", choosing = null, invite = [], waiting = false;
     const yours = () => state.sight.seat !== null && state.sight.to_act === state.sight.seat;
     const watching = () => state.sight.seat === null;
     const mayAnalyse = () => state.sight.to_act !== null && (yours() || watching());
@@ -19,13 +19,19 @@
 
     function invited(others) { invite = others; }
 
-    function failed() { waiting = false; render(); }
+    /* What was asked for cannot be: the panel says why there is no analysis. */
+    function failed(message) {
+      waiting = false;
+      if (message.do === "analyse") refused = message.error;
+      render();
+    }
 
     function show(next) {
       const fresh = !state || state.turn !== next.turn;
       const before = state;
       state = next;
-      if (fresh) { choosing = null; analysis = null; waiting = false; }
+      if (fresh) { choosing = null; analysis = null; refused = ""; waiting = false; }
+      if (next.trouble) waiting = false;
       render();
       if (fresh && before && before.sight.top !== next.sight.top) pop();
       if (fresh && panel.open && mayAnalyse()) ask();
@@ -48,6 +54,7 @@
 
     function ask() {
       analysis = null;
+      refused = "";
       send({ do: "analyse", turn: state.turn, agent: panel.agent });
     }
 
@@ -126,6 +133,7 @@
       return el("section", { class: "analysis", "aria-live": "polite" },
         el("h2", {}, "Analysis by ", select),
         analysis ? Pocket.opinion(analysis, names(), null)
+          : refused ? el("p", { class: "error" }, refused)
           : el("p", { class: "quiet" }, mayAnalyse() ? "Thinking…" : "It shows when it is your turn, and knows no more than you."));
     }
 
@@ -135,6 +143,7 @@
       const news = el("div", { class: "news", "aria-live": "polite" },
         recent.slice(-6).map((event) => el("p", {}, Pocket.withCards(event.text))));
       if (state.sight.result) return el("div", { class: "prompt done" }, news, finish());
+      if (state.trouble) return el("div", { class: "prompt" }, news, trouble());
       const buttons = yours() ? el("div", { class: "actions" }, choosing ? chooser() : actionButtons()) : pacer();
       return el("div", { class: "prompt" + (yours() ? " yours" : "") }, news,
         el("p", { class: "question", "aria-live": "polite" }, question()), buttons);
@@ -184,11 +193,25 @@
       });
     }
 
+    /* The agent to act has failed: ask it again, or leave it at that. */
+    function trouble() {
+      return [el("p", { class: "error", role: "alert" }, state.trouble),
+        el("p", { class: "question" }, `${names()[state.sight.to_act]} cannot decide, so the game stands still.`),
+        el("div", { class: "actions" },
+          el("button", { type: "button", class: "action", "data-key": "step", onclick: step, disabled: waiting }, waiting ? "…" : "Ask it again", el("kbd", {}, "n")),
+          el("a", { class: "action", href: "#play" }, "New game"))];
+    }
+
+    function step() {
+      waiting = true;
+      send({ do: "step", turn: state.turn });
+      render();
+    }
+
     /* Speed, and single steps, while agents play. */
     function pacer() {
       const agentTurn = state.sight.to_act !== null && !state.players[state.sight.to_act].person;
       if (!agentTurn) return null;
-      const step = () => send({ do: "step", turn: state.turn });
       if (state.pace === null) {
         return el("div", { class: "actions" },
           el("button", { type: "button", class: "action", "data-key": "step", onclick: step }, "Step", el("kbd", {}, "n")),
@@ -231,7 +254,7 @@
       if (low === "i") { toggle(); return true; }
       if (pressed === "Escape" && choosing) { choose(choosing); return true; }
       if (low === "n" && state.sight.result && !state.over) { onward(); return true; }
-      if (low === "n" && state.pace === null) { const step = root.querySelector('[data-key="step"]'); if (step) step.click(); return !!step; }
+      if (low === "n" && (state.pace === null || state.trouble)) { const button = root.querySelector('[data-key="step"]'); if (button) button.click(); return !!button; }
       const color = root.querySelector(`[data-key="color-${pressed.toUpperCase()}"]`);
       if (/^[rbgy]$/i.test(pressed) && color) { color.click(); return true; }
       if (pressed === "ArrowLeft" || pressed === "ArrowRight") { walk(pressed === "ArrowLeft" ? -1 : 1); return true; }
