@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ import torch
 from onnx import TensorProto, helper
 from programs import ROOT, run_example, run_page
 
-from pocket_uno_env import Rules
+from pocket_uno_env import Rules, pocket_uno_v0
 from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents import AgentError, load, networks
+from pocket_uno_env.agents import Agent, AgentError, load, networks
 from pocket_uno_env.agents.export import TOLERANCE, export, games, onnx_model
 from pocket_uno_env.agents.onnx_policy import OnnxAgent
 from pocket_uno_env.agents.policy import PolicyAgent, look
@@ -155,8 +156,24 @@ def test_other_games_are_refused(file: Path) -> None:
     agent = load(f"onnx:{file}")
     with pytest.raises(AgentError, match="num_players=3, not 2"):
         agent.check(Rules.preset("pocket"), 3)
-    with pytest.raises(AgentError, match="have others"):
+    with pytest.raises(AgentError, match="other symbols"):
         play("classic", 2, [agent, load("greedy")], 10, 1)
+    env = pocket_uno_v0.env(num_players=3)
+    env.reset(seed=1)
+    with pytest.raises(AgentError, match="num_players=3, not 2"):
+        agent.act(env)
+
+
+def test_threads_share_a_file(file: Path) -> None:
+    agent = load(f"onnx:{file}")
+    boards = [rows.copy() for rows in games(Rules(), 2, 2000)]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda rows: decided(agent, rows), boards))
+    assert found == [decided(agent, rows) for rows in boards]
+
+
+def decided(agent: Agent, rows: np.ndarray) -> list[int]:
+    return agent.act_rows(Rules(), rows, np.arange(len(rows))).tolist()  # type: ignore[no-any-return]
 
 
 def changed(file: Path, folder: Path, **properties: str) -> Path:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,13 +19,15 @@ from open_spiel.python.algorithms import exploitability, ismcts, mcts
 from programs import run_example, run_page
 
 from pocket_uno_env import Rules, pocket_uno_v0
-from pocket_uno_env.agents import AgentError, load
+from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.policy import PolicyAgent
 from pocket_uno_env.agents.spiel import AgentBot, AgentPolicy, SpielAgent, information_states
 from pocket_uno_env.arena import play
+from pocket_uno_env.batch import reset_rows
 from pocket_uno_env.history import History
 from pocket_uno_env.spiel_game import SHORT_NAME, PocketUnoGame
 from pocket_uno_env.spiel_game import load as load_game
+from pocket_uno_env.state import new_rows
 
 HOUSE = Rules.preset(
     "classic",
@@ -290,6 +295,38 @@ def test_agents_play_in_openspiel() -> None:
     assert wins[0] > 15 and wins.sum() == 20
     with pytest.raises(AgentError, match="cheats"):
         AgentBot(load("clairvoyant:10"))
+
+
+@pytest.mark.parametrize("name", ["pocket-2p", "noisy:0,pocket-2p", "search:2,policy=pocket-2p"])
+def test_a_network_plays_its_own_game_alone_in_openspiel(name: str) -> None:
+    for rules, players in (("pocket", 3), ("classic", 2)):
+        game = load_game(rules, players)
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            state.apply_action(state.chance_outcomes()[0][0])
+        with pytest.raises(AgentError, match="was trained for"):
+            AgentBot(load(name)).step(state)
+        with pytest.raises(AgentError, match="was trained for"):
+            AgentPolicy(game, load(name)).action_probabilities(state)
+    sampling = load("pocket-2p")
+    sampling.sample = True  # type: ignore[attr-defined]
+    with pytest.raises(AgentError, match="was trained for"):
+        AgentPolicy(game, sampling).action_probabilities(state)
+
+
+@pytest.mark.parametrize("name", ["spiel:random", "spiel:ismcts:5", "spiel:mcts:5"])
+def test_threads_share_a_bot_and_copies_play_like_it(name: str) -> None:
+    agent, rules = load(name), Rules.preset("pocket")
+    rows = new_rows(8)
+    reset_rows(rules.table, rows, 2, np.uint64(1), np.uint64(0))
+
+    def decided(agent: Agent) -> list[int]:
+        return agent.act_rows(rules, rows.copy(), np.arange(8)).tolist()  # type: ignore[no-any-return]
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(decided, [agent] * 4))
+    copies = [copy.deepcopy(agent), pickle.loads(pickle.dumps(agent)), load(name)]
+    assert found == [decided(other) for other in (agent, *copies)]
 
 
 def test_bots_are_shown_a_guess_never_the_game() -> None:

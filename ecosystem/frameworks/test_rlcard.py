@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +32,10 @@ from pocket_uno_env.agents.rlcard import (
     to_rlcard,
 )
 from pocket_uno_env.arena import play
-from pocket_uno_env.batch import Batch
+from pocket_uno_env.batch import Batch, reset_rows
 from pocket_uno_env.rules_file import load_rules
 from pocket_uno_env.scripted import Policy
-from pocket_uno_env.state import Phase
+from pocket_uno_env.state import Phase, new_rows
 
 CLASSIC = Rules.preset("classic")
 
@@ -196,6 +199,20 @@ def test_names_and_games_are_checked() -> None:
 
     with pytest.raises(AgentError, match="chose 'draw'; RLCard's legal actions"):
         play(CLASSIC, 2, [RlcardAgent(Cheat(61)), load("greedy")], 5, 1)
+
+
+@pytest.mark.parametrize("name", ["rlcard:uno-rule-v1", "rlcard:random"])
+def test_threads_share_an_agent_and_copies_play_like_it(name: str) -> None:
+    agent, rows = load(name), new_rows(40)
+    reset_rows(CLASSIC.table, rows, 2, np.uint64(1), np.uint64(0))
+
+    def decided(agent: Agent) -> list[int]:
+        return agent.act_rows(CLASSIC, rows.copy(), np.arange(40)).tolist()  # type: ignore[no-any-return]
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(decided, [agent] * 4))
+    copies = [copy.deepcopy(agent), pickle.loads(pickle.dumps(agent)), load(name)]
+    assert found == [decided(other) for other in (agent, *copies)]
 
 
 @pytest.mark.parametrize("name", ["greedy", "strong", "classic-2p", "search:10", "rlcard-rule"])
