@@ -17,11 +17,12 @@ PACKAGE = Path(pocket_uno_env.__file__).parent
 ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
-    "kernel", "bits", "spread", "cards", "rng", "rules", "actions", "state", "piles", "deal",
-    "engine", "information", "observation", "canonical", "layers", "critic", "payoff",
+    "kernel", "bits", "spread", "cards", "rng", "buffers", "guard", "rules", "actions", "state",
+    "validity", "piles", "deal", "engine", "information", "observation", "canonical", "row_kernels",
+    "layers", "critic", "payoff",
     "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
-    "batch", "sight", "story", "record", "events", "deals", "chance", "history", "picture",
+    "rows", "batch", "sight", "story", "record", "events", "deals", "chance", "history", "picture",
     "window", "render", "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 # The rooms of evaluation stand on those, and on the agents.
