@@ -177,7 +177,7 @@ class Batch:
         with self._guard:
             self._check_started()
             _check_policy(policy)
-            self._check_actions(actions)
+            check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, None, None, None, None)
             table = self.rules._table
             act_index(table, self._rows, self._all, int(policy), actions)
@@ -201,7 +201,7 @@ class Batch:
         with self._guard:
             self._check_started()
             _check_policy(policy)
-            self._check_actions(actions)
+            check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, masks, observations, payoffs, ends)
             self._step(int(policy), actions, masks, observations, payoffs, ends)
 
@@ -233,11 +233,6 @@ class Batch:
         if not self._started:
             raise RuntimeError("there are no games yet; call reset() first")
 
-    def _check_actions(self, actions: np.ndarray) -> None:
-        if actions is None:
-            raise ValueError("actions is None; expected an int64 array")
-        check_buffer("actions", actions, (self.num_games,), np.int64)
-
     def _check(
         self,
         actions: np.ndarray | None,
@@ -247,10 +242,15 @@ class Batch:
         ends: np.ndarray | None,
     ) -> None:
         n = self.num_games
-        check_buffer("masks", masks, (n, self.n_actions), np.int8)
-        check_buffer("observations", observations, (n, self.observation_size), np.float32, np.uint8)
-        check_buffer("payoffs", payoffs, (n, self.num_players), np.float32)
-        check_buffer("ends", ends, (n,), np.uint8)
+        if masks is not None:
+            check_buffer("masks", masks, (n, self.n_actions), np.int8)
+        if observations is not None:
+            shape = n, self.observation_size
+            check_buffer("observations", observations, shape, np.float32, np.uint8)
+        if payoffs is not None:
+            check_buffer("payoffs", payoffs, (n, self.num_players), np.float32)
+        if ends is not None:
+            check_buffer("ends", ends, (n,), np.uint8)
         # A loop hands over the same arrays again and again: where they lie is looked at once.
         buffers = (actions, masks, observations, payoffs, ends)
         if len(self._apart) != 5 or any(map(operator.is_not, self._apart, buffers)):

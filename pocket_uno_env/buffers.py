@@ -9,9 +9,7 @@ import numpy as np
 
 
 def check_buffer(name: str, buffer: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
-    """Raise ValueError unless `buffer` is None or can be written as the caller of it expects."""
-    if buffer is None:
-        return
+    """Raise ValueError unless `buffer` can be written as compiled code does."""
     if not isinstance(buffer, np.ndarray) or buffer.shape != shape or buffer.dtype not in dtypes:
         found = f"{getattr(buffer, 'dtype', type(buffer))} of shape {getattr(buffer, 'shape', '?')}"
         kinds = " or ".join(np.dtype(dtype).name for dtype in dtypes)

@@ -231,7 +231,7 @@ def apply(rules, row, action, supply, log):
         _begin_turn(row, seat_after(row, row.to_act))
     elif move == Move.JUMP_IN:
         if rules.stacking:
-            _add_to_stack(row, _draw_number(rules, row))
+            add_to_stack(row, _draw_number(rules, row))
         _play(rules, row, row.top, row.active_color, supply, log)
     elif move == Move.PASS:
         row.to_act = seat_after(row, row.to_act)
@@ -405,7 +405,8 @@ def _draw_number(rules, row):
 
 
 @inlined
-def _add_to_stack(row, number):
+def add_to_stack(row, number):
+    """So many cards more wait to be drawn."""
     row.stack = min(np.int64(row.stack) + number, MAX_STACK)
 
 
@@ -437,7 +438,7 @@ def _take_effect(rules, row, supply, log):
         _rotate(rules, row)
         _begin_turn(row, after)
     elif number > 0:
-        _add_to_stack(row, number)
+        add_to_stack(row, number)
         row.to_act = after
         if rules.stacking:
             row.phase = Phase.STACK

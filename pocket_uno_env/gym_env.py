@@ -13,7 +13,6 @@ from .agents import Agent
 from .learner_games import LearnerGames
 from .render import MODES, Display
 from .rules import Rules
-from .set_up import read_options
 from .sight import sight
 from .snapshot import END_NAMES
 from .state import End
@@ -94,10 +93,10 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         ValueError
             For a deck or dealer that makes no game; the round in progress stays as it was.
         """
-        dealer, deck = read_options(self.games.rules, self.games.num_players, options)
+        self.games.read_options(options)
         super().reset(seed=seed)
         start = np.uint64(self.np_random.integers(2**64, dtype=np.uint64))
-        self.games.start(start, dealer=dealer, deck=deck)
+        self.games.start(start, options=options)
         self._running, self._table = True, self.games.rows
         self._show()
         return self.games.look()[0], self._info()

@@ -7,7 +7,7 @@ its library and nothing else.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,12 @@ from .learner import (
 from .observation import COMPACT_SCALE, observation_size
 from .payoff import REWARDS
 from .row_kernels import first_illegal, mask_rows
+from .rows import check_seed
 from .rules import MAX_SEATS, Rules, check_count
 from .saved_rows import check_running
+from .set_up import read_options
 from .snapshot import phase_name
-from .state import NO_SEAT, End, new_rows
+from .state import End, new_rows
 
 VIEWS = ("plain", "canonical")
 
@@ -188,8 +190,7 @@ class LearnerGames:
         self,
         seed: np.uint64,
         index: np.ndarray | None = None,
-        dealer: int = NO_SEAT,
-        deck: np.ndarray | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         """Deal a new game everywhere and play to the learner's first decision.
 
@@ -199,10 +200,12 @@ class LearnerGames:
             Game i follows from it and i alone.
         index : int64 array, shape ``(m,)``, optional
             Which games; all without it. The others stay as they are.
-        dealer, deck
-            The first deal, as `set_up.read_options` returns it.
+        options : dict, optional
+            ``"deck"`` and ``"dealer"`` of the first deal (`set_up.read_options`), in each of them.
         """
         index = self.everywhere if index is None else self._places(index)
+        seed = check_seed("seed", seed)
+        dealer, deck = self.read_options(options)
         deck = np.zeros(0, np.uint8) if deck is None else deck
         with self._guard:
             start_learners(
@@ -210,6 +213,12 @@ class LearnerGames:
                 *self._settings(),
             )  # fmt: skip
             self._ask_opponents()
+
+    def read_options(
+        self, options: Mapping[str, Any] | None, masked: bool = False
+    ) -> tuple[int, np.ndarray | None]:
+        """`set_up.read_options` for these games; ValueError for options that make no game."""
+        return read_options(self.rules, self.num_players, options, masked)
 
     def step(self, index: np.ndarray, actions: np.ndarray) -> None:
         """Take legal actions (int64) in the games of `index`, play to the learner's next decision.
@@ -256,7 +265,8 @@ class LearnerGames:
     def draw(self, frequencies: np.ndarray) -> None:
         """From the next deal on draw opponents so often: a share for each, kept to a thousandth."""
         shares = np.asarray(frequencies)
-        if shares.shape != self._codes.shape or not (np.isfinite(shares) & (shares >= 0)).all():
+        numbers = shares.dtype.kind in "iuf" and shares.shape == self._codes.shape
+        if not numbers or not (np.isfinite(shares) & (shares >= 0)).all():
             raise ValueError(
                 f"frequencies are {frequencies!r}; expected {len(self._codes)} numbers from 0"
             )
@@ -329,6 +339,7 @@ class LearnerGames:
 
     def legal(self, actions: np.ndarray) -> np.ndarray:
         """Which of the actions, one for each game, are legal: bool, ``(num_games,)``."""
+        actions = as_integers("actions", actions, self.num_games)
         known = (actions >= 0) & (actions < self.n_actions)
         return np.asarray(known & (self.masks[self.everywhere, np.where(known, actions, 0)] == 1))
 
@@ -346,13 +357,6 @@ class LearnerGames:
             f"action {action}{name} is not legal in game {game}, phase "
             f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
         )
-
-    def in_game(self, games: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """What actions of the view are in those games: int64 ``(m,)`` all three."""
-        plain = actions.astype(np.int64)
-        if self._tables is not None:
-            plain_actions(self._tables, self.orders[games], actions, plain)
-        return plain
 
     def _check_started(self) -> None:
         if not self.rows["num_players"].all():

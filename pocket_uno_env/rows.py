@@ -103,10 +103,11 @@ def observe_rows(
     observations : float32 or uint8 array, shape ``(m, observation_size)``, written
     """
     found, index = rules_of(rules), as_integers("index", index)
-    if players := check_rows(found, rows, index=index, running=True):
-        shape = len(index), observation_size(found, players)
-        check_buffer("observations", observations, shape, np.float32, np.uint8)
-        check_apart({"observations": observations}, {"rows": rows, "index": index})
+    players = check_rows(found, rows, index=index, running=True)
+    width = (observation_size(found, players),) if players else np.shape(observations)[1:]
+    check_buffer("observations", observations, (len(index), *width), np.float32, np.uint8)
+    check_apart({"observations": observations}, {"rows": rows, "index": index})
+    if players:
         row_kernels.observe_rows(found._table, readable(rows), index, observations)
 
 

@@ -15,9 +15,9 @@ from stable_baselines3.common.vec_env import VecEnv
 from .agents import Agent
 from .learner_games import LearnerGames
 from .rules import Rules
-from .set_up import read_options
+from .set_up import OPTIONS
 from .snapshot import END_NAMES
-from .state import NO_SEAT, End
+from .state import End
 
 
 class LearnerVecEnv(VecEnv):
@@ -75,7 +75,9 @@ class LearnerVecEnv(VecEnv):
         in `gym_env.PocketUnoEnv.reset`.
         """
         games = self.games
-        set_up = [read_options(games.rules, games.num_players, o) for o in self._options]
+        options = list(self._options)
+        for its in options:
+            games.read_options(its)
         if self._seeds[0] is not None:
             self._generator = np.random.default_rng(self._seeds[0])
         self._reset_seeds()
@@ -83,9 +85,9 @@ class LearnerVecEnv(VecEnv):
         self._actions = None
         start = self._generator.integers(2**64, dtype=np.uint64)
         games.start(start)
-        for i, (dealer, deck) in enumerate(set_up):
-            if dealer != NO_SEAT or deck is not None:
-                games.start(start, np.array([i]), dealer, deck)
+        for i, its in enumerate(options):
+            if any(key in its for key in OPTIONS):
+                games.start(start, np.array([i]), its)
         self._started = True
         return self.games.look()
 

@@ -14,8 +14,8 @@ from torchrl.envs import EnvBase
 from .agents import Agent
 from .learner_games import LearnerGames
 from .rules import Rules
-from .set_up import read_options
-from .state import NO_SEAT, End
+from .set_up import OPTIONS
+from .state import End
 
 
 class LearnerTorchEnv(EnvBase):
@@ -90,15 +90,15 @@ class LearnerTorchEnv(EnvBase):
 
     def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
         games = self.games
-        dealer, deck = read_options(games.rules, games.num_players, kwargs)
+        games.read_options(kwargs)
         asked = None if tensordict is None else tensordict.get("_reset", None)
         if asked is None or not self._started:
             start = self._generator.integers(2**64, dtype=np.uint64)
-            games.start(start, dealer=dealer, deck=deck)
+            games.start(start, options=kwargs)
             self._started = True
-        elif dealer != NO_SEAT or deck is not None:
+        elif any(key in kwargs for key in OPTIONS):
             start = self._generator.integers(2**64, dtype=np.uint64)
-            games.start(start, np.flatnonzero(asked.reshape(-1).cpu().numpy()), dealer, deck)
+            games.start(start, np.flatnonzero(asked.reshape(-1).cpu().numpy()), kwargs)
         else:
             # Where a round has ended the next one lies dealt already.
             again = asked.reshape(-1).cpu().numpy() & (games.ends == End.RUNNING)

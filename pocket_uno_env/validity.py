@@ -7,6 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from .bits import EMPTY, add_card, bit, has_card, size
+from .buffers import as_integers
 from .cards import CARD_WORDS
 from .kernel import kernel, unowned
 from .rules import MAX_SEATS, NO_COLOR, NO_KIND, Rules, rules_of
@@ -208,8 +209,7 @@ def check_rows(
         raise ValueError("rows must be C-contiguous; make a copy")
     if not rows.flags.writeable:
         rows = rows.copy()  # for a look; what writes to rows asks for more
-    if index is None:
-        index = np.arange(len(rows))
+    index = np.arange(len(rows)) if index is None else as_integers("index", index)
     if not len(index):
         return 0
     if num_players is None:

@@ -13,7 +13,7 @@ from .agents import Agent
 from .gym_env import ILLEGAL
 from .learner_games import LearnerGames
 from .rules import Rules
-from .set_up import read_options, read_reset_mask
+from .set_up import MASK, read_reset_mask
 from .snapshot import END_NAMES
 from .state import End
 
@@ -81,13 +81,14 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             For an option that makes no game; the rounds in progress stay as they were.
         """
         games = self.games
-        dealer, deck = read_options(games.rules, games.num_players, options, masked=True)
+        games.read_options(options, masked=True)
         index = read_reset_mask(games.num_games, options)
         if index is not None and not self._started:
             raise RuntimeError("there are no rounds yet to go on; call reset() without reset_mask")
         super().reset(seed=seed)
         start = np.uint64(self.np_random.integers(2**64, dtype=np.uint64))
-        games.start(start, index, dealer, deck)
+        set_up = {k: v for k, v in (options or {}).items() if k != MASK}
+        games.start(start, index, set_up)
         self._started = True
         return self.games.look(), self._infos()
 

@@ -16,11 +16,16 @@ from games import every_game, play, raw_env
 
 import pocket_uno_env
 from pocket_uno_env import Rules
+from pocket_uno_env.batch import act_rows
 from pocket_uno_env.information import PUBLIC_FIELDS, UNSEEN, place_of
 from pocket_uno_env.kernel import kernel
-from pocket_uno_env.observation import layout
+from pocket_uno_env.observation import layout, observation_size
+from pocket_uno_env.record import from_actions, positions
+from pocket_uno_env.rng import row_seed
+from pocket_uno_env.row_kernels import observe_row
+from pocket_uno_env.rows import reset_rows, step_rows
 from pocket_uno_env.scripted import Policy
-from pocket_uno_env.state import NO_CARD
+from pocket_uno_env.state import NO_CARD, End, new_rows
 
 PACKAGE = Path(pocket_uno_env.__file__).parent
 PLAYED_OUT = {"end", "winner"}
@@ -280,3 +285,91 @@ def test_draw_pile_cards_count_as_unseen() -> None:
     row = env.rows[0]
     assert (places[row["draw_pile"][: row["draw_count"]]] == UNSEEN).all()
     assert (places == UNSEEN).sum() == 52 - 5 - 1
+
+
+SWAPS = Rules.preset(
+    "custom",
+    colors=2,
+    symbols={"0": 6, "7": 6, "3": 6},
+    wild_copies={"W": 0, "WD": 2, "W+2": 4, "W+4": 0},
+    seven_zero=True,
+    hand_size=4,
+)
+HELD_BY_ALL = Rules.preset(
+    "custom",
+    symbols={"0": 2, "7": 3, "+1": 2, "+2": 2, "S": 1, "V": 1, "3": 2},
+    wild_copies={"W": 1, "WD": 1, "W+2": 2, "W+4": 2},
+    stacking="any",
+    seven_zero=True,
+    jump_in=True,
+    hand_size=4,
+)
+TWINS = [(SWAPS, 3, 2291), (SWAPS, 3, 1535), (SWAPS, 3, 475), (HELD_BY_ALL, 4, 1813)]
+
+
+def with_copies_exchanged(rules: Rules, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same games with the copies of each kind exchanged: nobody can tell them apart."""
+    exchanged, kinds = np.arange(256), rules.table["card_kind"][0][: rules.n_cards]
+    for kind in range(len(rules.kinds)):
+        copies = np.flatnonzero(kinds == kind)
+        exchanged[copies] = rng.permutation(copies)
+    twins = rows.copy()
+    for pile in ("draw_pile", "discard_pile"):
+        twins[pile] = exchanged[rows[pile]]
+    for books in ("hands", "known", "shown", "discards"):
+        bits = np.unpackbits(rows[books].view(np.uint8), axis=-1, bitorder="little")
+        moved = np.zeros_like(bits)
+        moved[..., exchanged[:128]] = bits
+        twins[books] = np.packbits(moved, axis=-1, bitorder="little").view(np.uint64)
+    return twins
+
+
+def all_sights(rules: Rules, rows: np.ndarray, seats: int) -> np.ndarray:
+    """What every seat sees of some games, the seat to act or not."""
+    observations = np.zeros((seats, len(rows), observation_size(rules, seats)), np.float32)
+    for i in range(len(rows)):
+        for seat in range(seats):
+            observe_row(rules._table, rows[i : i + 1], seat, observations[seat, i])
+    return observations
+
+
+@pytest.mark.parametrize(("rules", "seats", "game"), TWINS)
+def test_equal_cards_are_equal_also_when_hands_change_seats(
+    rules: Rules, seats: int, game: int
+) -> None:
+    """Each begins with a game in which a showing hung on the one copy that had been shown."""
+    rows = new_rows(8)
+    reset_rows(rules, rows, seats, 3, game)
+    twins = with_copies_exchanged(rules, rows, np.random.default_rng(0))
+    for step in range(60):
+        running = np.flatnonzero(rows["end"] == End.RUNNING)
+        actions = np.zeros(len(running), np.int64)
+        policy = Policy.GREEDY if step % 3 else Policy.RANDOM
+        act_rows(rules, rows, running, policy, actions)
+        twins["policy_rng"] = rows["policy_rng"]
+        step_rows(rules, rows, running, actions, 300)
+        step_rows(rules, twins, running, actions, 300)
+        assert (all_sights(rules, rows, seats) == all_sights(rules, twins, seats)).all(), step
+
+
+@pytest.mark.parametrize(("rules", "seats", "game"), TWINS)
+def test_a_record_shows_every_seat_what_the_game_showed_it(
+    rules: Rules, seats: int, game: int
+) -> None:
+    rows = new_rows(1)
+    reset_rows(rules, rows, seats, 3, game)
+    here, actions, sights = np.zeros(1, np.int64), [], []
+    for step in range(60):
+        if rows["end"][0] != End.RUNNING:
+            break
+        sights.append(all_sights(rules, rows, seats))
+        action = np.zeros(1, np.int64)
+        act_rows(rules, rows, here, Policy.GREEDY if step % 3 else Policy.RANDOM, action)
+        step_rows(rules, rows, here, action, 300)
+        actions.append(int(action[0]))
+    seed = int(row_seed(np.uint64(3), np.uint64(game)))
+    record = from_actions(rules, seats, seed, actions, ["a"] * seats, None)
+    replayed = [all_sights(rules, position.rows, seats) for position in positions(record)]
+    for before, after in zip(sights, replayed, strict=False):
+        assert (before == after).all()
+    assert len(replayed) >= len(sights)

@@ -12,12 +12,13 @@ from games import every_game, play, raw_env, scripted_action
 
 from pocket_uno_env import RecordError, Rules, replay
 from pocket_uno_env.batch import act_rows
+from pocket_uno_env.engine import add_to_stack
 from pocket_uno_env.record import from_actions
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.rng import row_seed
 from pocket_uno_env.rows import reset_rows, step_rows
 from pocket_uno_env.scripted import Policy
-from pocket_uno_env.state import new_rows
+from pocket_uno_env.state import MAX_STACK, as_record, new_rows
 
 
 def through_json(record: dict[str, Any]) -> dict[str, Any]:
@@ -168,3 +169,49 @@ def test_unused_randomness_of_agents_is_not_in_the_record() -> None:
     scripted_action(env)
     scripted_action(env)
     assert env.record()["rounds"][0]["events"] == raw_env(5).record()["rounds"][0]["events"]
+
+
+def test_seventy_stacked_draw_cards_wait_and_are_drawn() -> None:
+    """As many cards as wait do not fit into a byte; whoever must draw draws all there are."""
+    rules = Rules.preset(
+        "custom",
+        symbols={str(digit): 1 for digit in range(10)} | {"+1": 1, "S": 1, "V": 1, "+2": 1},
+        wild_copies={"W": 0, "WD": 0, "W+2": 0, "W+4": 72},
+        hand_size=28,
+        stacking="any",
+        uno_call="automatic",
+        wild_draw_four="challenge",
+    )
+    # Both hold W+4 alone and draw eight more each; then they stack and stack.
+    numbers = [card for card in rules.deck if card != "W+4"]
+    deck = ["W+4"] * 56 + ["R5"] + ["W+4"] * 16
+    deck += [card for card in numbers if card != "R5"]
+    env = raw_env(num_players=2, rules=rules)
+    env.reset(seed=1, options={"deck": deck, "dealer": 1})
+    for _ in range(16):
+        env.step(env.action_id("draw"))
+        env.step(env.action_id("keep"))
+    for played in range(70):
+        assert int(env.rows["stack"][0]) == 4 * played
+        env.step(env.action_id("play W+4:R"))
+    assert env.rows["stack"][0] == 280 and env.snapshot()["phase"] == "stack"
+    before = env.snapshot()
+    env.step(env.action_id("accept"))
+    after = env.snapshot()
+    there = len(before["draw_pile"]) + len(before["discard_pile"]) - 1
+    assert len(after["hands"][0]) - len(before["hands"][0]) == there > 24
+    record = through_json(env.record())
+    check_record(record)
+    assert replay(record)["hands"] == after["hands"]
+
+
+def test_a_stack_stops_where_it_cannot_be_told_from_a_larger_one() -> None:
+    rows = new_rows(1)
+    for number, expected in (
+        (2, 2),
+        (MAX_STACK - 3, MAX_STACK - 1),
+        (4, MAX_STACK),
+        (4, MAX_STACK),
+    ):
+        add_to_stack(as_record(rows), number)
+        assert rows["stack"][0] == expected

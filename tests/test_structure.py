@@ -16,13 +16,13 @@ PACKAGE = Path(pocket_uno_env.__file__).parent
 ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
-    "code_cache", "kernel", "excerpt", "bits", "spread", "cards", "rng", "rules", "actions",
-    "state", "piles", "deal", "engine", "information", "observation", "canonical",
-    "layers", "critic", "payoff",
+    "code_cache", "kernel", "excerpt", "bits", "spread", "cards", "rng", "buffers", "guard",
+    "rules", "actions", "state", "validity", "piles", "deal", "engine", "information",
+    "observation", "canonical", "row_kernels", "layers", "critic", "payoff",
     "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",
-    "batch", "sight", "story", "files", "reference", "record_format", "referee", "record", "events",
-    "deals", "chance", "history", "picture",
+    "rows", "batch", "sight", "story", "files", "reference", "record_format", "referee", "record",
+    "events", "deals", "chance", "history", "picture",
     "window", "render", "set_up", "aec_env", "pocket_uno_v0",
 ]  # fmt: skip
 # The rooms of evaluation stand on those, and on the agents.
