@@ -32,9 +32,13 @@ from pocket_uno_env.agents.analysis import analyse
 from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
 from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.files import FileError, parse_json, read_file
 from pocket_uno_env.progress import help_text, run_program
 from pocket_uno_env.render import render_text
 from pocket_uno_env.sight import sight
+
+LONGEST = 100_000
+"""The most bytes of a position."""
 
 
 def advise(fields: dict[str, Any], agents: Sequence[Agent]) -> dict[str, Any]:
@@ -77,16 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = f"Agents: {', '.join(usages())}, or a path."
     options = tyro.cli(Options, args=arguments, description=help_text(str(__doc__), known))
     try:
-        fields = json.loads(read(options.position))
-        if not isinstance(fields, dict):
-            raise AdviceError("a position is a JSON object")
+        fields = parse_json(read(options.position), "the position")
         agents = [load(name) for name in options.agents]
         found = advise(fields, agents)
-    except (AdviceError, AgentError) as error:
+    except (AdviceError, AgentError, FileError) as error:
         print(f"agents.advise: error: {error}", file=sys.stderr)
-        return 2
-    except (ValueError, RecursionError) as error:
-        print(f"agents.advise: error: the position is not JSON: {error}", file=sys.stderr)
         return 2
     if options.json:
         print(json.dumps(found))
@@ -98,14 +97,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read(file: Path) -> str:
-    """The text of a file, or of standard input for "-"; AdviceError if there is none."""
+def read(file: Path) -> str | bytes:
+    """A file, or standard input for "-"; AdviceError or FileError if it holds no position."""
     if str(file) != "-":
-        try:
-            return file.read_text("utf-8")
-        except OSError as error:
-            raise AdviceError(f"cannot read {file}: {error.strerror}") from error
-    text = sys.stdin.read()
+        return read_file(file, LONGEST)
+    try:
+        text = sys.stdin.read(LONGEST + 1)
+    except UnicodeDecodeError as error:
+        raise AdviceError(f"standard input is not UTF-8: {error.reason}") from error
+    if len(text) > LONGEST:
+        raise AdviceError(f"standard input is longer than {LONGEST:,} characters, no position")
     if not text.strip():
         raise AdviceError("no position: name a file, before --agents, or write to standard input")
     return text
