@@ -83,8 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = tyro.cli(Options, args=arguments, description=help_text(__file__, known))
     try:
         fields = parse_json(read(options.position), "the position")
-        if not isinstance(fields, dict):
-            raise AdviceError("a position is a JSON object")
         agents = [load_guarded(name) for name in options.agents]
         found = advise(fields, agents)
     except (AdviceError, AgentError, FileError) as error:

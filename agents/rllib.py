@@ -128,7 +128,7 @@ class _ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """What stands for a name; AgentError if an array needs no such thing."""
         if (module, name) not in self.known:
-            raise AgentError(f"it holds {excerpt(f'{module}.{name}')}; expected arrays alone")
+            raise AgentError(f"it holds {f'{module}.{name}'[:80]}; expected arrays alone")
         return self.known[module, name]
 
 
@@ -235,11 +235,12 @@ def _game(folder: Path) -> _Game:
     path = folder / "metadata.json"
     try:
         about = files.read_json(path)
-        fields = about[GAME] if isinstance(about, dict) and GAME in about else None
-        if not isinstance(fields, dict) or set(fields) != set(_Game.__annotations__):
+        fields = about.get(GAME) if isinstance(about, dict) else None
+        if not isinstance(fields, dict):
+            raise ValueError(f"{path} has {excerpt(fields)} under {GAME!r}; expected an object")
+        for name in {*fields} ^ {*_Game.__annotations__}:
             raise ValueError(
-                f"{path} has {excerpt(fields)} under {GAME!r}; expected an object of "
-                f"{sorted(_Game.__annotations__)}"
+                f"field {excerpt(name)} is {'unknown' if name in fields else 'missing'} in {path}"
             )
         rules = Rules.from_dict(fields["rules"])
         players = rules.check_players(fields["num_players"])

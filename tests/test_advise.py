@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,18 @@ import pytest
 from games import play, raw_env
 
 from pocket_uno_env.agents import Opinion, load
+from pocket_uno_env.agents import position as position_module
 from pocket_uno_env.agents.advise import advise, main
 from pocket_uno_env.agents.analysis import analyse, holdings
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
+from pocket_uno_env.excerpt import excerpt
 from pocket_uno_env.rules import Rules
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.sight import Blocks, sight
 from pocket_uno_env.snapshot import snapshot
 
 PLAIN = {"hand": ["R5", "W", "G7"], "top": "R7", "others": [3]}
+UNTIL = {"name": "pocket", "draw_until_playable": True}
 STRONG = load("strong")
 
 
@@ -111,6 +115,44 @@ def test_positions_of_real_games_come_back() -> None:
     assert count > 60
 
 
+def test_nothing_is_made_up_about_what_is_seen() -> None:
+    """A position is as it was described, or refused: at random, under rules of all kinds."""
+    rng, made = random.Random(0), Counter[str]()
+    for _ in range(3_000):
+        rules = {
+            "name": rng.choice(["pocket", "pocket51", "classic"]),
+            "draw_until_playable": rng.random() < 0.5,
+            "draw_limit": rng.choice([2, 10]),
+            "stacking": rng.choice([False, False, "same", "any"]),
+            "forced_play": rng.random() < 0.3,
+            "seven_zero": rng.random() < 0.3,
+            "jump_in": rng.random() < 0.3,
+            "wild_draw_four": rng.choice(["enforced", "challenge"]),
+        }
+        deck = Rules.preset(**rules).deck
+        rng.shuffle(deck)
+        hand, others = deck[: rng.randint(1, 5)], rng.choices(range(1, 5), k=rng.randint(1, 3))
+        fields = {
+            "rules": rules, "hand": hand, "top": deck[5], "before_top": deck[6].lower(),
+            "color": deck[5][0] if deck[5][0] != "W" else rng.choice("RBGY"),
+            "before_color": deck[6][0] if deck[6][0] != "W" else rng.choice("RBGY"),
+            "discards": deck[7 : 7 + rng.choice([0, 3, 30])], "others": others,
+            "direction": rng.choice([1, -1]), "drawn": rng.choice(hand),
+            "phase": rng.choice(position_module.PHASES), "silent": rng.randint(1, len(others)),
+        }  # fmt: skip
+        try:
+            table = seen(fields)
+        except AdviceError:
+            continue
+        assert Counter(table["hands"][0]["cards"]) == Counter(hand), fields
+        assert [one["size"] for one in table["hands"][1:]] == others, fields
+        for name in ("top", "direction", "phase"):
+            assert table[name] == fields[name]
+        assert (table["active_color"], table["to_act"]) == (fields["color"], 0)
+        made[table["phase"]] += 1
+    assert set(made) == set(position_module.PHASES) and made["drawn"] > 50, made
+
+
 IMPOSSIBLE = [
     ({"hand": ["R5", "R5"]}, "R5 is there 2 times (your hand), but the deck has 1"),
     ({"hand": ["R5", "R7"]}, "R7 is there 2 times (your hand and the top card)"),
@@ -130,12 +172,26 @@ IMPOSSIBLE = [
     ({"others": [True]}, "expected a list of numbers"),
     ({"scores": [1]}, "'scores' has 1 numbers; expected 2"),
     ({"direction": 2}, "'direction' is 2"),
+    ({"direction": 1.0}, "'direction' is 1.0"),
+    ({"direction": True}, "'direction' is True"),
+    ({"others": [-0.0]}, "expected a list of numbers"),
+    ({"scores": [10**5000, 0]}, "'scores' is list too large to print"),
+    ({"rules": {"name": "pocket", "cls": 1}}, "Rules has no field 'cls'"),
+    ({"rules": {"name": "pocket", "self": 1}}, "Rules has no field 'self'"),
+    ({"rules": {"symbols": {"1": 10**5000}}}, "int too large to print"),
+    ({"x" * 10_000: 1}, "there is no field 'xxx"),
+    ({"top": []}, "'top' has []"),
+    ({"phase": []}, "'phase' is []"),
     ({"phase": "stack"}, "'phase' is 'stack'"),
     ({"top": "W"}, "'color' is missing"),
     ({"phase": "drawn"}, "'drawn' is missing; expected the card that you drew"),
     ({"phase": "drawn", "drawn": "B2"}, "'drawn' is 'B2'; expected the card that you drew"),
     (
         {"phase": "drawn", "drawn": "G7", "top": "R6"},
+        "the card drawn, G7, cannot be played on R6 while red is active",
+    ),
+    (
+        {"rules": UNTIL, "phase": "drawn", "drawn": "G7", "top": "R6"},
         "the card drawn, G7, cannot be played on R6 while red is active",
     ),
     ({"phase": "challenge"}, "needs 'before_top'"),
@@ -155,7 +211,7 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "says"), IMPOSSIBLE, ids=str)
+@pytest.mark.parametrize(("changed", "says"), IMPOSSIBLE, ids=excerpt)
 def test_impossible_positions_are_named(changed: dict[str, Any], says: str) -> None:
     with pytest.raises(AdviceError) as error:
         position_rows(read_position({**PLAIN, **changed}))
@@ -235,7 +291,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "position.json"
-    file.write_text(json.dumps(PLAIN))
+    file.write_text("\ufeff" + json.dumps(PLAIN), "utf-8")
     code, out, err = run(capsys, str(file), "--agents", "strong", "counter")
     assert code == 0 and not err and "strong: play" in out and "counter: play" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -254,11 +310,14 @@ def test_the_command_reads_standard_input(
     ("text", "says"),
     [
         ("{", "is not JSON"),
-        ("[]", "a position is a JSON object"),
-        ("[" * 100_000, "is not JSON"),
+        ("[]", "a position is a JSON object, not []"),
+        ("[" * 90_000, "is nested too deeply"),
+        (" " * 100_001, "is longer than 100,000 bytes"),
+        ('{"hand": ["R5"], "hand": ["R6"]}', "the key 'hand' comes twice"),
+        ('{"hand": [NaN]}', "NaN is no JSON number"),
         (json.dumps({**PLAIN, "hand": ["R5", "R5"]}), "R5 is there 2 times"),
     ],
-    ids=["cut", "list", "deep", "twice"],
+    ids=["cut", "list", "deep", "long", "key twice", "nan", "twice"],
 )
 def test_the_command_says_what_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str

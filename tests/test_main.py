@@ -87,6 +87,36 @@ def test_blank_lines_and_other_line_ends_are_no_fault(
     assert "2 games" in capsys.readouterr().out
 
 
+def test_byte_order_marks_and_other_separators_are_no_fault(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = round_of(1)
+    record["players"][0] = "a\u2028b\u0085c\x0bd\x0ce"
+    text = json.dumps(record, ensure_ascii=False)
+    # Two files, one behind the other, each with its mark.
+    file.write_bytes(f"\ufeff{text}\n\ufeff\n\ufeff{text}\n".encode())
+    assert main(["check", str(file)]) == 0
+    assert "2 games" in capsys.readouterr().out
+    assert main(["show", str(file), "--game", "2"]) == 0
+    assert "0 a?b?c?d?e" in capsys.readouterr().out
+    file.write_bytes("\ufeff\n".encode())
+    assert "holds no game" in fault_of(capsys, "check", str(file))
+
+
+def test_a_line_that_is_too_long_is_not_read(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = json.dumps(round_of(1)).encode()
+    monkeypatch.setattr("pocket_uno_env.__main__.LONGEST_LINE", len(text) + 1)
+    file.write_bytes(text + b"\n" + b"[" * 10 * len(text) + b"\n" + text + b"\n" + text + b"  ")
+    assert main(["check", str(file)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    limit = f"the line is longer than {len(text) + 1:,} bytes, too long for a game"
+    assert out == [f"{file}:2: {limit}", f"{file}:4: {limit}", f"{file}: 2 of 4 games at fault"]
+    assert main(["show", str(file), "--game", "2"]) == 1
+    assert capsys.readouterr().err == f"{file}:2: {limit}\n"
+
+
 def test_faults_are_named_by_line_round_and_event(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

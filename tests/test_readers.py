@@ -92,7 +92,8 @@ def another(value: Any, rng: random.Random) -> Any:
     if isinstance(value, bool):
         return rng.choice([not value, int(value), None, "", str(value)])
     if isinstance(value, int):
-        return rng.choice([value + 1, value - 1, float(value), -value, str(value), -0.0, True])
+        near = [value + 1, value - 1, -value, -0.0, True, "0"]
+        return rng.choice([*near, float(value)] if abs(value) < 10**9 else near)
     if isinstance(value, str):
         return rng.choice([value + " ", value.lower(), [value], value[::-1], b"R1", ""])
     if isinstance(value, list):

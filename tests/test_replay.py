@@ -82,6 +82,12 @@ def test_one_game_of_many_is_chosen() -> None:
             read_records(text, wrong)
 
 
+def test_only_line_feeds_end_lines() -> None:
+    record = {**record_of(1), "players": ["a\u2028b", "c\u0085d"]}
+    text = json.dumps(record, ensure_ascii=False)
+    assert read_records(f"\ufeff{text}\r\n{text}\n", 2) == (record, 2)
+
+
 def test_broken_records_are_named_by_line() -> None:
     good = record_of(1)
     wrong = {**good, "rounds": [{**good["rounds"][0], "opening": "R0"}]}

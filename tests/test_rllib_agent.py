@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tracemalloc
 from collections import OrderedDict
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
-from pocket_uno_env.agents.rllib import GAME, MODULES, export
+from pocket_uno_env.agents.rllib import GAME, LONGEST, MODULES, export
 from pocket_uno_env.observation import observation_size
 from pocket_uno_env.rows import mask_rows, observe_rows, reset_rows
 from pocket_uno_env.rules import Rules
@@ -109,7 +110,11 @@ class Pointers:
         ({"a": np.ones(1, complex)}, "numbers of type 'c16'"),
         ({"a": np.zeros(1, [("x", object)])}, "numbers of type"),
         ({"a": np.array(["x"])}, "numbers of type"),
-        ({"a": np.array([np.nan])}, "no finite numbers"),
+        ({"a": np.array([np.nan])}, "'a': it holds weights that are no finite numbers"),
+        ({"a": np.array([1e300])}, "no finite numbers"),
+        ({"a": np.ones(1, np.longdouble)}, "numbers of type"),
+        ({"a": np.ones(1, np.int64)}, "numbers of type 'i8'"),
+        ({"a": np.ones(1, ">f4")}, "numbers of type"),
         ({1: np.ones(1)}, "expected a dict of arrays"),
         ({"a": Trap()}, "it holds _?io.open; expected arrays alone"),
         ({"a": np.array([Trap()], object)}, "it holds _?io.open"),
@@ -147,14 +152,79 @@ def test_layers_that_do_not_fit_are_refused(change, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "about", [{"view": "bogus"}, {"reward": "bogus"}, {"num_players": "2"}, {"num_players": 9}]
+    ("about", "says"),
+    [
+        ({"view": "bogus"}, "view is 'bogus'"),
+        ({"view": []}, r"view is \[\]"),
+        ({"reward": "bogus"}, "reward is 'bogus'"),
+        ({"reward": {}}, "reward is {}"),
+        ({"num_players": "2"}, "num_players is '2'"),
+        ({"num_players": 9}, "num_players is 9"),
+        ({"num_players": 3.0}, r"num_players is 3\.0"),
+        ({"cls": 1}, "cls"),
+        ({"self": 1}, "self"),
+        ({"rules": {"cls": 1}}, "unknown field 'cls'"),
+        ({"rules": [1]}, r"rules is \[1\]"),
+    ],
 )
-def test_a_game_that_is_none_is_refused(about, tmp_path):
+def test_a_game_that_is_none_is_refused(about, says, tmp_path):
     place = write(tmp_path, weights())
     data = json.loads((place / "metadata.json").read_text())
     data[GAME] |= about
     (place / "metadata.json").write_text(json.dumps(data))
-    with pytest.raises(AgentError, match="does not say which game"):
+    with pytest.raises(AgentError, match=f"does not say which game it is for .*{says}"):
+        load(f"rllib:{tmp_path}")
+
+
+def pickled_arrays(count, data):
+    """Many arrays of the same bytes: a file of few bytes for many numbers."""
+    one = pickle.dumps(np.zeros(data, np.float16), 5)[2:]  # without its head
+    body = one[9:] if one[:1] == pickle.FRAME else one
+    body = body[:-1]  # without the end
+    first = b"\x8c\x01a" + body + b"r" + (40).to_bytes(4, "little")
+    rest = b"".join(
+        b"X" + (8).to_bytes(4, "little") + f"{i:08}".encode() + b"j" + (40).to_bytes(4, "little")
+        for i in range(count)
+    )
+    return b"\x80\x05}(" + first + rest + b"u."
+
+
+BOMBS = {
+    "a far place of the memory": b"}r\xff\xff\xff\x0f.",
+    "a far place, by number": b"}p99999999\n.",
+    "an array of bytes that is not there": b"\x96" + (2**36).to_bytes(8, "little") + b".",
+    "a frame that is not there": b"\x80\x04\x95" + (2**36).to_bytes(8, "little") + b"}.",
+    "more steps than arrays need": b"]" * 1_000_000 + b".",
+    "dicts of dicts": b"\x80\x05}(" + b"K\x01K\x02" * 9_000 + b"ur\x01\x00\x00\x00"
+    + (b"ccollections\nOrderedDict\nj\x01\x00\x00\x00\x85R") * 9_000 + b".",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", BOMBS.values(), ids=BOMBS)
+def test_a_short_file_takes_little_memory(data, tmp_path):
+    place = write(tmp_path, {})
+    (place / "module_state.pkl").write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(AgentError, match="cannot read the weights"):
+            load(f"rllib:{tmp_path}")
+        assert tracemalloc.get_traced_memory()[1] < 2 * LONGEST
+    finally:
+        tracemalloc.stop()
+
+
+def test_numbers_are_not_read_twice(tmp_path):
+    place = write(tmp_path, {})
+    (place / "module_state.pkl").write_bytes(pickled_arrays(5000, 1_000_000))
+    with pytest.raises(AgentError, match="the same one"):
+        load(f"rllib:{tmp_path}")
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path):
+    place = write(tmp_path, weights())
+    with open(place / "module_state.pkl", "wb") as file:
+        file.truncate(LONGEST + 1)
+    with pytest.raises(AgentError, match="longer than 134,217,728 bytes"):
         load(f"rllib:{tmp_path}")
 
 

@@ -17,6 +17,7 @@ from games import ODD_RULES
 from pocket_uno_env import Rules, RulesError
 from pocket_uno_env.actions import Move, catalogue
 from pocket_uno_env.cards import COLORS
+from pocket_uno_env.excerpt import excerpt
 from pocket_uno_env.rules import HOUSE_RULES, PRESETS
 
 
@@ -107,6 +108,7 @@ def test_order_of_symbols_does_not_matter() -> None:
         ({"symbols": {"1": -1}}, ["symbols", "'1'", "-1"]),
         ({"symbols": {}}, ["symbols"]),
         ({"symbols": {"1": 40}}, ["164", "128"]),
+        ({"wild_copies": {"W": 129}}, ["wild_copies['W']", "129"]),
         ({"wild_copies": {"W+3": 1}}, ["wild_copies", "W+3"]),
         ({"wild_copies": ["W"]}, ["wild_copies"]),
         ({"hand_size": 0}, ["hand_size", "0"]),
@@ -123,8 +125,17 @@ def test_order_of_symbols_does_not_matter() -> None:
         ({"stacking": True}, ["stacking", "'same'"]),
         ({"jump_in": "yes"}, ["jump_in", "true or false"]),
         ({"stacks": True}, ["stacks"]),
+        ({"cls": 1}, ["no field 'cls'"]),
+        ({"self": 1}, ["no field 'self'"]),
+        ({"stacking": -0.0}, ["stacking", "-0.0"]),
+        ({"stacking": 0}, ["stacking", "0"]),
+        ({"jump_in": ""}, ["jump_in", "''", "true or false"]),
+        ({"opening_wild": np.array(["put_back", "put_back"])}, ["opening_wild"]),
+        ({"match_goal": 1e3}, ["match_goal", "1000.0", "whole number"]),
+        ({"match_goal": 10**5000}, ["match_goal", "int too large to print"]),
+        ({"symbols": {"1": 10**4300}}, ["symbols['1']", "int too large to print", "128"]),
     ],
-    ids=str,
+    ids=excerpt,
 )
 def test_bad_fields_are_named(changed: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(RulesError) as error:
@@ -157,6 +168,12 @@ def test_record_fields_unknown_or_missing() -> None:
     assert Rules.from_dict({**fields, "tournament": False, "jump_in": None}) == Rules()
     with pytest.raises(RulesError, match="'tournament'"):
         Rules.from_dict({**fields, "tournament": "any"})
+    for value in ("", 0, -0.0, [], {}):
+        for name in (*HOUSE_RULES, "tournament"):
+            with pytest.raises(RulesError, match=name):
+                Rules.from_dict({**fields, name: value})
+    with pytest.raises(RulesError, match="expected a table of fields"):
+        Rules.from_dict([fields])  # type: ignore[arg-type]
     for name in HOUSE_RULES:
         del fields[name]
     assert Rules.from_dict(fields) == Rules()
@@ -214,13 +231,50 @@ def test_a_study_names_a_preset_and_what_differs(tmp_path: Path) -> None:
         ("a.toml", "colours = 4", ["a.toml", "colours"]),
         ("a.toml", 'name = "skat"', ["a.toml", "skat"]),
         ("a.txt", "", ["a.txt", ".toml"]),
+        ("a.toml", "cls = 1", ["a.toml", "cls"]),
+        ("a.toml", "colors = nan", ["a.toml", "colors", "nan"]),
+        ("a.toml", "colors = 4\ncolors = 4", ["a.toml", "TOML", "overwrite"]),
+        ("a.toml", f"match_goal = 0x{'f' * 9000}", ["a.toml", "match_goal", "too large"]),
+        ("a.toml", f"symbols = {'[' * 9000}", ["a.toml", "nested too deeply"]),
+        ("a.toml", "x = 1\n" * 20_000, ["a.toml", "longer than"]),
+        ("a.json", '{"cls": 1}', ["a.json", "cls"]),
+        ("a.json", '{"name": 3}', ["a.json", "name of a preset"]),
+        ("a.json", '{"colors": 4, "colors": 4}', ["a.json", "'colors' comes twice"]),
+        ("a.json", '{"colors": NaN}', ["a.json", "NaN"]),
+        ("a.json", "[" * 90_000, ["a.json", "nested too deeply"]),
+        ("a.json", '{"colors": 4.0}', ["a.json", "colors", "4.0"]),
     ],
+    ids=excerpt,
 )
 def test_bad_files(file: str, text: str, words: list[str], tmp_path: Path) -> None:
     (tmp_path / file).write_text(text)
     with pytest.raises(RulesError) as error:
         Rules.load(tmp_path / file)
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    for file, text in (("a.toml", 'name = "mini"\r\n'), ("a.json", '{"name": "mini"}')):
+        (tmp_path / file).write_text("\ufeff" + text, "utf-8")
+        assert Rules.load(tmp_path / file) == Rules.preset("mini")
+
+
+@pytest.mark.parametrize("file", ["study.toml", "study.json"])
+def test_saving_is_all_or_nothing(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / file
+    Rules.preset("mini").save(path)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(RulesError, match=f"cannot write .*{file}: No space left"):
+        Rules.preset("classic").save(path)
+    assert Rules.load(path) == Rules.preset("mini") and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(RulesError, match="there is no folder"):
+        Rules().save(tmp_path / "none" / file)
 
 
 def test_a_missing_file() -> None:
