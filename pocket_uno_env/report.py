@@ -78,8 +78,8 @@ def line_up(games: Games) -> dict[str, Any]:
         ``rounds`` (games, be they rounds or matches), ``blocked``, ``truncated``, ``unwon``,
         ``decisions_per_round``, and ``figures``: for each agent ``agent``, ``against`` (the names
         of the others), ``win_rate`` and ``points_per_round``, each with ``mean``, ``low``, ``high``
-        (the interval, null where there is none). A game without a winner counts 1/n. An agent against itself wins its share by
-        definition, so that its win rate has no interval.
+        (the interval, null where there is none). A game without a winner counts 1/n. An agent
+        against itself wins its share by definition, so that its win rate has no interval.
     """
     figures = []
     alone = len(games.agents) == 1
