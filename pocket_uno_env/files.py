@@ -75,9 +75,9 @@ def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
         if not special:
             part.unlink(missing_ok=True)
         # What comes from another file has its name with it.
-        own = isinstance(error, OSError) and error.filename is None
-        if own and not isinstance(error, BrokenPipeError):
-            raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+        if isinstance(error, OSError) and error.filename is None:
+            with writing(path):
+                raise
         raise
 
 

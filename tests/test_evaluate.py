@@ -5,7 +5,9 @@ import importlib.util
 import json
 import os
 import pty
+import random
 import re
+import resource
 import select
 import shlex
 import signal
@@ -18,8 +20,11 @@ from pathlib import Path
 import pytest
 
 from pocket_uno_env.agents import load
+from pocket_uno_env.agents.registry import runs_code
 from pocket_uno_env.arena import play
 from pocket_uno_env.files import FileError, whole_file
+from pocket_uno_env.journal import read_plan
+from pocket_uno_env.record import replay
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.statistics import mean_estimate, rate_estimate
 from pocket_uno_env.tournament import play_task
@@ -69,6 +74,7 @@ def test_everything_is_written_and_printed(run, tmp_path):
     assert len(records) == 2 * 5 * 3
     for record in records:
         check_record(record)
+        replay(record)
 
     report = json.loads(result.read_text())
     assert report["format"] == "uno-evaluation/2"
@@ -169,6 +175,23 @@ def test_long_names_and_numbers_fit_80_columns(run, tmp_path, monkeypatch):
         (["--agents", "greedy", "--json", "nowhere/x.json"], "there is no folder nowhere"),
         (["--agents", "greedy", "--records", "nowhere/x"], "there is no folder nowhere"),
         (["--agents", "greedy", "--json", "."], "it is a folder"),
+        (["--agents", "greedy", "--json", "/dev/full"], "cannot write /dev/full: No space left"),
+        (["--agents", "greedy", "--records", "/dev/full"], "cannot write /dev/full: No space"),
+        (["--agents", "greedy", "--json", "x" * 300], "File name too long"),
+        (["--agents", "greedy", "--out", "x" * 300], "File name too long"),
+        (["--resume", "x" * 300], "is no tournament"),
+        (["--agents", "greedy", "--deals", 10**12], "deals is 1000000000000"),
+        (["--agents", "greedy", "--chunk-deals", 10**12], "chunk_deals is 10"),
+        (["--agents", "greedy", "--max-cycles", 10**20], "max_cycles is 10"),
+        (["--agents", "greedy", "--max-rounds", 10**20], "max_rounds is 10"),
+        (["--agents", "greedy", "--num-players", 10**20], "num_players is 10"),
+        (["--agents", "greedy", "--seed", 2**64], "seed is 18446744073709551616"),
+        (["--agents", "greedy", "--processes", 10**6], "processes is 1000000"),
+        (["--agents", "greedy", "--trust"], "--trust is for --resume"),
+        (["ladder", "greedy", "--deals", 10**12], "deals is 1000000000000"),
+        (["ladder", "greedy", "--json", "nowhere/x.json"], "there is no folder nowhere"),
+        (["ladder", "greedy", "--rules", "x" * 300], "there is no ladder of rules"),
+        (["ladder", "--measure", "--rules", "x.toml"], "a ladder is of rules that come with"),
         (["--agents", "greedy", "--json", "x", "--records", "./x"], "two options name the file x"),
     ],
 )
@@ -242,7 +265,7 @@ def test_a_folder_gets_everything(run, tmp_path):
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     names = ("payoff", "ratings", "behavior", "convergence")
     assert files == {
-        *("plan.json", "chunks.sqlite", "report.json", "report.html"),
+        *(".lock", "plan.json", "chunks.sqlite", "report.json", "report.html"),
         *("results.csv", "behavior.csv"),
         *(f"plots/{name}.{ending}" for name in names for ending in ("png", "svg")),
     }
@@ -288,10 +311,222 @@ def test_killed_and_resumed_it_ends_with_the_same_table(run, tmp_path):
     code, whole, _ = run(*arguments)
     assert resumed.startswith(whole)
     if killed:
-        connection = sqlite3.connect(base)
-        assert connection.execute("select count(*) from chunk").fetchone() == (150,)
+        assert chunks(tmp_path / "run") == 150
     code, longer, _ = run("--resume", tmp_path / "run", "--deals", 6100)
     assert "6,100 deals" in longer
+
+
+def chunks(folder):
+    """How many results there are; all of the plan beside them."""
+    connection = sqlite3.connect(folder / "chunks.sqlite")
+    found = connection.execute("select plan, count(*) from chunk group by plan").fetchall()
+    connection.close()
+    assert [plan for plan, _ in found] == [read_plan(folder)[0].fingerprint]
+    return found[0][1]
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_goes_on_to_the_same_table(run, tmp_path):
+    arguments = ["--agents", "noisy:0.3", "noisy:0.6", "--deals", "20000", "--chunk-deals", "40"]
+    folder, rng = tmp_path / "run", random.Random(7)
+    kills = 0
+    for _ in range(8):
+        begun = (folder / "plan.json").exists()
+        if not begun and folder.exists():
+            assert {path.name for path in folder.iterdir()} <= {".lock"}
+        options = ["--resume", folder] if begun else [*arguments, "--out", folder]
+        child = spawn(*options, stdout=subprocess.DEVNULL)
+        try:
+            child.wait(rng.uniform(1, 8))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            kills += 1
+        child.wait()
+    assert kills > 3
+    code, resumed, _ = run("--resume", folder)
+    assert code == 0
+    assert resumed.startswith(run(*arguments)[1])
+    assert chunks(folder) == 500
+    assert not list(folder.rglob("*.part"))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["begun", "resumed"])
+def test_one_of_several_processes_has_the_folder(run, tmp_path, again):
+    folder = tmp_path / "run"
+    seeds = (1, 1, 1) if again else (1, 2, 3)
+    begin = ["--agents", "greedy", "noisy:0.5", "--out", folder, "--chunk-deals", 20]
+    if again:
+        assert run(*begin, "--seed", 1, "--deals", 40)[0] == 0
+    children = []
+    for seed in seeds:
+        arguments = ["--resume", folder] if again else [*begin, "--seed", seed]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        children.append(spawn(*arguments, "--deals", 4000, **pipes))
+    ended = [(child.communicate(timeout=120), child.returncode) for child in children]
+    worked = [seed for seed, (_, code) in zip(seeds, ended, strict=True) if code == 0]
+    assert len(worked) >= 1 if again else len(worked) == 1
+    for (_, err), code in ended:
+        if code:
+            assert code == 2
+            assert "by another process" in err or "is not empty" in err
+            assert err.count("\n") == 1
+    report = json.loads((folder / "report.json").read_text())
+    assert report["seed"] == read_plan(folder)[0].seed == worked[0]
+    assert chunks(folder) == 200
+    whole = ["--agents", "greedy", "noisy:0.5", "--chunk-deals", 20, "--deals", 4000]
+    run(*whole, "--seed", worked[0], "--behavior", "--json", tmp_path / "whole.json")
+    assert json.loads((tmp_path / "whole.json").read_text()) == report
+
+
+@pytest.mark.parametrize(
+    ("agent", "runs"),
+    [
+        *(("greedy", False), ("noisy:0.1,strong", False), ("search:9,policy=strong", False)),
+        *(("ppo:a:b", False), ("spiel:mcts:9", False), ("gredy", False), ("pocket-2p", False)),
+        *(("import:os:getcwd", True), ("os:getcwd", True), ("not.there:at_all", True)),
+        *(("noisy:0.1,os:getcwd", True), ("noisy:0.1,noisy:0.2,import:os:getcwd", True)),
+        *(("search:9,policy=os:getcwd", True), ("ismcts:9,policy=noisy:0.1,os:getcwd", True)),
+    ],
+)
+def test_names_that_would_run_code_are_known_without_running_it(agent, runs):
+    assert runs_code(agent) == runs
+
+
+@pytest.mark.parametrize("agent", ["{}:make", "import:{}:make", "noisy:0.5,{}:make"])
+def test_the_folder_of_somebody_else_runs_no_code(run, tmp_path, monkeypatch, agent):
+    spec = agent.format("own_agents")
+    (tmp_path / "own_agents.py").write_text(
+        "from pathlib import Path\n"
+        "from pocket_uno_env.agents import load\n\n"
+        f"Path({str(tmp_path / 'imported')!r}).touch()\n"
+        "def make(): return load('greedy')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_agents", raising=False)
+    folder = tmp_path / "run"
+    begin = ("--agents", spec, "first", "--deals", 9, "--out", folder)
+    assert run(*begin)[0] == 0  # named by whom it belongs to
+    (tmp_path / "imported").unlink()
+    sys.modules.pop("own_agents")
+    for more in ([], ["--deals", 20]):
+        code, out, err = run("--resume", folder, *more)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "add --trust" in err and repr(spec) in err
+        assert not (tmp_path / "imported").exists()
+    assert read_plan(folder)[0].deals == 9
+    assert run("--resume", folder, "--trust")[0] == 0
+    assert (tmp_path / "imported").exists()
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program(), "run", interrupted)
+    assert f"--resume {folder} --trust goes on" in run("--resume", folder, "--trust")[2]
+    again = (*begin[:-1], tmp_path / "other")
+    assert f"--resume {tmp_path / 'other'} --trust goes on" in run(*again)[2]
+
+
+@pytest.mark.parametrize("least", [1_000, 40_000, 400_000])
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_files(run, tmp_path, least):
+    """No file may grow beyond so many bytes, which is what a process can be told."""
+    folder, records = tmp_path / "run", tmp_path / "games.jsonl"
+    records.write_text("old")
+    begin = ["--agents", "greedy", "first", "--deals", 300, "--chunk-deals", 30]
+    run(*begin[:3], "noisy:0.5", "--deals", 2, "--out", tmp_path / "warm", "--records", "/dev/null")
+    child = spawn(
+        *begin,
+        *("--out", folder, "--records", records),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (least, least)),
+    )
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("evaluate.py: error: cannot write ")
+    assert str(tmp_path) in err and "move it away" not in err
+    assert not list(tmp_path.rglob("*.part"))
+    assert records.read_text() == "old"
+    assert all(path.stat().st_size for path in folder.rglob("*.*") if path.name != ".lock")
+    # With room again it goes on, and ends as if nothing had been.
+    again = ["--resume", folder] if (folder / "plan.json").exists() else [*begin, "--out", folder]
+    code, resumed, _ = run(*again, "--records", records)
+    assert code == 0
+    code, whole, _ = run(*begin, "--records", tmp_path / "whole.jsonl")
+    assert resumed.startswith(whole)
+    assert records.read_text() == (tmp_path / "whole.jsonl").read_text()
+
+
+def test_the_old_files_stay_where_the_new_ones_have_no_room(tmp_path):
+    folder = tmp_path / "run"
+    begin = ("--agents", "greedy", "first", "--deals", 30, "--out", folder)
+    assert spawn(*begin, stdout=subprocess.DEVNULL).wait(120) == 0
+    there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    child = spawn(
+        *("--resume", folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
+    )
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, out, err.count("\n")) == (2, "", 1)
+    assert "cannot write" in err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == there
+
+
+def test_an_agent_against_itself_plays_once_and_has_no_interval(run, tmp_path):
+    records = tmp_path / "games.jsonl"
+    code, out, _ = run(
+        *("--agents", "strong", "--deals", 30, "--control", "--behavior"),
+        *("--records", records, "--out", tmp_path / "run"),
+    )
+    assert code == 0
+    assert len(set(records.read_text().splitlines())) == 30
+    assert "30 deals once each: equal agents repeat themselves" in " ".join(out.split())
+    (row,) = [line for line in out.splitlines() if "50.0%" in line]
+    assert [cell.strip() for cell in row.split("│")[3:7]][1] == "-"
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["rotations"] == report["line_ups"][0]["rotations"] == 1
+    (figure,) = report["line_ups"][0]["figures"]
+    assert figure["win_rate"] == {"mean": 0.5, "low": None, "high": None}
+    assert report["behavior"]["strong"]["counts"]["rounds"] == 60
+    code, out, _ = run("--agents", "random", "--deals", 3, "--records", records)
+    assert len(set(records.read_text().splitlines())) == 6
+    assert "in all 2 seat rotations" in " ".join(out.split())
+
+
+def test_the_ladders_in_the_package_are_read_strictly(run, tmp_path, monkeypatch):
+    from pocket_uno_env import ladder
+
+    monkeypatch.setattr(ladder, "FOLDER", tmp_path)
+    file = tmp_path / "pocket-2p.json"
+    for text, message in [
+        ("{", "is not JSON"),
+        ('{"format": "uno-ladder/1", "version": 1}', "missing required field `ratings`"),
+        (
+            '{"format": "uno-ladder/1", "version": 1, "ratings": {"greedy": 1000}}',
+            "Expected `object`, got `int` - at `$.ratings[...]`",
+        ),
+        ('{"format": "uno-ladder/9", "version": 1, "ratings": {}}', "Invalid enum value"),
+    ]:
+        file.write_text(text)
+        code, out, err = run("ladder", "greedy", "--deals", 9)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"the ladder {file} is damaged: " in err and message in err
+
+
+@pytest.mark.parametrize(
+    "about",
+    [{}, {"rules": 1, "design": "auto", "margin": 0.01}, {"rules": "pocket", "cls": "x"}],
+    ids=str,
+)
+def test_a_damaged_about_is_one_clear_line(run, tmp_path, about):
+    folder = tmp_path / "run"
+    run("--agents", "greedy", "random", "--deals", 9, "--out", folder)
+    found = json.loads((folder / "plan.json").read_text())
+    (folder / "plan.json").write_text(json.dumps({**found, "about": about}))
+    code, _, err = run("--resume", folder)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "plan.json is damaged: 'about'" in err
 
 
 @pytest.mark.parametrize(

@@ -497,3 +497,22 @@ def test_no_illegal_action_in_training(tmp_path):
 @pytest.mark.soak
 def test_no_illegal_action_in_a_million_decisions_of_training(tmp_path):
     masked_training(1_000_000, tmp_path)
+
+
+def test_a_dangling_link_as_runs_is_one_sentence(tmp_path, monkeypatch):
+    """It hung for ever, taking the link for a run that is there already."""
+    from pocket_uno_env.runs import RunError, new_folder
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").symlink_to("nowhere")
+    with pytest.raises(RunError, match="cannot make the folder runs: File exists"):
+        new_folder(None, "pocket", 2)
+    (tmp_path / "runs").unlink()
+    (tmp_path / "runs").write_text("a file")
+    with pytest.raises(RunError, match="cannot make the folder runs"):
+        new_folder(None, "pocket", 2)
+    (tmp_path / "runs").unlink()
+    assert [str(new_folder(None, "pocket", 2)) for _ in range(2)] == [
+        "runs/pocket-2p-1",
+        "runs/pocket-2p-2",
+    ]
