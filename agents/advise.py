@@ -102,10 +102,10 @@ def read(file: Path) -> str:
     """The text of a file, or of standard input for "-"; AdviceError if there is none."""
     if str(file) != "-":
         try:
-            return file.read_text("utf-8")
+            return file.read_text("utf-8-sig")
         except OSError as error:
             raise AdviceError(f"cannot read {file}: {error.strerror}") from error
-    text = sys.stdin.read()
+    text = sys.stdin.read().removeprefix("\ufeff")
     if not text.strip():
         raise AdviceError("no position: name a file, before --agents, or write to standard input")
     return text

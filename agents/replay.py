@@ -53,7 +53,9 @@ def read_records(text: str, game: Any = 1) -> tuple[dict[str, Any], int]:
     game : int
         Counted from 1.
     """
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    # Not splitlines(): JSON may hold other ends of lines, such as U+2028, within a string.
+    split = text.removeprefix("\ufeff").split("\n")
+    lines = [(i, line) for i, line in enumerate(split, 1) if line.strip()]
     if not lines:
         raise ReplayError("there is no record in it; a file of records has one game a line")
     if type(game) is not int or not 1 <= game <= len(lines):
