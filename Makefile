@@ -43,12 +43,12 @@ lint: $(STAMP) types ## Ruff's rules, its formatting, and types
 # they are shown a tree of links that looks like the installed package.
 tree:
 	@rm -rf $(TYPES) && mkdir -p $(TYPES)/pocket_uno_env
-	@ln -s $(CURDIR)/pocket_uno_env/* $(CURDIR)/agents $(TYPES)/pocket_uno_env/
-	@ln -s $(CURDIR)/train.py $(CURDIR)/evaluate.py $(TYPES)/
+	@ln -s '$(CURDIR)'/pocket_uno_env/* '$(CURDIR)/agents' $(TYPES)/pocket_uno_env/
+	@ln -s '$(CURDIR)/train.py' '$(CURDIR)/evaluate.py' $(TYPES)/
 
 types: $(STAMP) tree ## Check types
-	cd $(TYPES) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml \
-	--cache-dir $(CURDIR)/.mypy_cache pocket_uno_env train.py evaluate.py
+	cd $(TYPES) && '$(CURDIR)/$(BIN)/mypy' --config-file '$(CURDIR)/pyproject.toml' \
+	--cache-dir '$(CURDIR)/.mypy_cache' pocket_uno_env train.py evaluate.py
 
 format: $(STAMP) ## Sort imports, apply safe fixes, format
 	$(BIN)/ruff check --fix

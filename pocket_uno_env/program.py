@@ -6,9 +6,17 @@ import ast
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
+
+
+class OutputError(Exception):
+    """Standard output cannot be written; the message says why.
+
+    No OSError, which would be taken for one of the file at hand.
+    """
 
 
 def run_program(main: Callable[[], int]) -> NoReturn:
@@ -24,15 +32,15 @@ def run_program(main: Callable[[], int]) -> NoReturn:
             status = main()
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
+    except BrokenPipeError:  # that of standard error
         status = 1
-    except OSError as error:
-        if not _output_fails():
-            raise
+    except OutputError as error:
         _discard_output()
-        print(f"cannot write to standard output: {error.strerror}", file=sys.stderr)
-        status = 2
+        if isinstance(error.__cause__, BrokenPipeError):
+            status = 1
+        else:
+            print(f"cannot write to standard output: {error}", file=sys.stderr)
+            status = 2
     sys.exit(status)
 
 
@@ -46,19 +54,47 @@ def open_streams() -> None:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # names may hold anything, terminals show some
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout = _over(sys.stdout, _Output)
     if isinstance(sys.stderr, io.TextIOWrapper) and not sys.stderr.isatty():
-        sys.stderr = _Patient(
-            io.FileIO(sys.stderr.fileno(), "w", closefd=False),
-            encoding=sys.stderr.encoding,
-            errors="backslashreplace",
-            write_through=True,
-        )
+        sys.stderr = _over(sys.stderr, _Log)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # as after `>&-`
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - it stays open
 
 
-class _Patient(io.TextIOWrapper):
+def _over(stream: io.TextIOWrapper, kind: type[io.TextIOWrapper]) -> io.TextIOWrapper:
+    """Another stream over the same descriptor."""
+    through = kind is _Log or stream.write_through
+    return kind(
+        open(stream.fileno(), "wb", buffering=0 if through else -1, closefd=False),
+        encoding=stream.encoding,
+        errors="replace",
+        write_through=through,
+    )
+
+
+class _Output(io.TextIOWrapper):
+    """Raises `OutputError`."""
+
+    def write(self, text: str) -> int:
+        with self._as_output_error():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._as_output_error():
+            super().flush()
+
+    @staticmethod
+    @contextmanager
+    def _as_output_error() -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(error.strerror or str(error)) from error
+
+
+class _Log(io.TextIOWrapper):
     """Loses what cannot be written: a log that is full should not end a training."""
 
     def write(self, text: str) -> int:
@@ -68,14 +104,6 @@ class _Patient(io.TextIOWrapper):
             raise
         except OSError:
             return len(text)
-
-
-def _output_fails() -> bool:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return False
 
 
 def _discard_output() -> None:
