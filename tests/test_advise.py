@@ -255,10 +255,13 @@ def test_the_command_reads_standard_input(
     [
         ("{", "is not JSON"),
         ("[]", "a position is a JSON object"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('{"hand": [], "hand": []}', "the key 'hand' comes twice"),
+        ('{"others": [' + "9" * 4301 + "]}", "is not JSON"),
+        (json.dumps({**PLAIN, "rules": {"cls": 1}}), "no field 'cls'"),
         (json.dumps({**PLAIN, "hand": ["R5", "R5"]}), "R5 is there 2 times"),
     ],
-    ids=["cut", "list", "deep", "twice"],
+    ids=["cut", "list", "deep", "doubled", "huge", "cls", "twice"],
 )
 def test_the_command_says_what_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
