@@ -21,9 +21,9 @@ import tyro
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.guarded import load_guarded
 from pocket_uno_env.agents.registry import usages
-from pocket_uno_env.agents.table import Table
+from pocket_uno_env.agents.table import Table, write_record
 from pocket_uno_env.agents.terminal import Left, Terminal, use_color
-from pocket_uno_env.files import FileError, write_json
+from pocket_uno_env.files import FileError
 from pocket_uno_env.program import run_program
 from pocket_uno_env.progress import help_text
 from pocket_uno_env.rules import PRESETS, RulesError
@@ -77,19 +77,14 @@ class Keeper:
     def keep(self) -> None:
         """Write the record as it is now."""
         try:
-            self.write()
-        except (FileError, OSError) as error:
+            write_record(self.path, self.table.record())
+        except FileError as error:
             if self.kept:
                 text = f"The record is not kept: {error}. The game goes on."
                 print(f"agents.play: {text}", file=sys.stderr)
             self.kept = False
         else:
             self.kept = True
-
-    def write(self) -> None:
-        """Write it, or FileError or OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(self.path, self.table.record(), indent=None)
 
 
 def play_here(options: Options) -> int:
@@ -103,8 +98,10 @@ def play_here(options: Options) -> int:
     if path.exists():
         raise ValueError(f"{path} is there already; name another file with --record, or move it")
     keeper = Keeper(table, path)
-    # A file that was asked for by name is worth a refusal, while there is nothing to lose.
-    keeper.keep() if options.record is None else keeper.write()
+    if options.record is None:
+        keeper.keep()
+    else:  # a file that was asked for is worth a refusal, while there is nothing to lose
+        write_record(path, table.record())
     print("Type ? for help, q to leave.")
     seat = None if options.watch else 0
     code = 0

@@ -77,19 +77,18 @@ def read_records(text: str, game: Any = 1) -> tuple[dict[str, Any], int]:
 def check_length(record: Any) -> None:
     """Refuse a game of too many decisions before anything is played; ReplayError says so."""
     rounds = record.get("rounds") if isinstance(record, dict) else None
-    entries = [entry for entry in rounds if isinstance(entry, dict)] if _is_list(rounds) else []
-    events = [entry["events"] for entry in entries if _is_list(entry.get("events"))]
+    entries = [entry for entry in _items(rounds) if isinstance(entry, dict)]
     decisions = sum(
         isinstance(event, list) and event[:1] != ["reshuffle"] and event[1:2] != ["forced"]
-        for round_events in events
-        for event in round_events
+        for entry in entries
+        for event in _items(entry.get("events"))
     )
     if decisions + len(entries) > MAX_FRAMES:
         raise ReplayError(f"the game has more than {MAX_FRAMES:,} decisions, which is too long")
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def film(

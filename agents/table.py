@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents.protocol import Agent
 from pocket_uno_env.deal import new_game
 from pocket_uno_env.engine import apply, truncate
+from pocket_uno_env.files import FileError, write_json
 from pocket_uno_env.payoff import match_winner
 from pocket_uno_env.record import Log, Transcript, deal_entry, game_record
 from pocket_uno_env.row_kernels import first_illegal
@@ -204,3 +206,12 @@ class Table:
         transcript.actions.append(action)
         self._events += self._log.events([seat, catalogue(self.rules).name(action)])
         self.turn += 1
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Write a record and make its folder if need be; FileError says why that cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, record, indent=None)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from error

@@ -312,12 +312,14 @@ def test_the_command_reads_standard_input(
         ("{", "is not JSON"),
         ("[]", "a position is a JSON object, not []"),
         ("[" * 90_000, "is nested too deeply"),
-        (" " * 100_001, "is longer than 100,000 bytes"),
+        (" " * 1_000_001, "is longer than 1,000,000 bytes"),
         ('{"hand": ["R5"], "hand": ["R6"]}', "the key 'hand' comes twice"),
         ('{"hand": [NaN]}', "NaN is no JSON number"),
+        ('{"others": [' + "9" * 4301 + "]}", "is not JSON"),
+        (json.dumps({**PLAIN, "rules": {"cls": 1}}), "no field 'cls'"),
         (json.dumps({**PLAIN, "hand": ["R5", "R5"]}), "R5 is there 2 times"),
     ],
-    ids=["cut", "list", "deep", "long", "key twice", "nan", "twice"],
+    ids=["cut", "list", "deep", "long", "key twice", "nan", "huge", "cls", "twice"],
 )
 def test_the_command_says_what_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str

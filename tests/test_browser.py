@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -45,11 +46,12 @@ def browser() -> Iterator[Any]:
 class Running:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
+    def __init__(self, folder: Path, port: int = 0, *options: str) -> None:
         command = ["-m", "pocket_uno_env.agents.play", "--web", "--no-browser", "--port", str(port)]
+        command += options
         self.process = subprocess.Popen(
             [sys.executable, *command], stdout=subprocess.PIPE, text=True, cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"},
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -104,7 +106,9 @@ class Visitor:
         self.wait()
 
     def wait(self) -> None:
-        self.page.wait_for_selector(".prompt.yours .question:not(:text-is('…')), .prompt.done")
+        self.page.wait_for_selector(
+            ".prompt.yours .question:not(:text-is('…')), .prompt.done, .prompt .error"
+        )
 
     @property
     def done(self) -> bool:
@@ -310,6 +314,71 @@ def test_a_server_that_comes_back_is_found_again(browser: Any, tmp_path: Path) -
     finally:
         again.stop()
     visitor.context.close()  # the console has complained of the lost connection, rightly
+
+
+FAILING = """
+import time
+import numpy as np
+from pocket_uno_env.agents import Agent, load
+
+class Moody(Agent):
+    name = "moody"
+    asked = 0
+
+    def act_rows(self, rules, rows, index):
+        Moody.asked += 1
+        if Moody.asked == 1:
+            raise ZeroDivisionError("division by zero")
+        return load("greedy").act_rows(rules, rows, index)
+
+class Exits(Agent):
+    name = "exits"
+
+    def act_rows(self, rules, rows, index):
+        raise SystemExit(3)
+
+class Sleeps(Agent):
+    name = "sleeps"
+
+    def act_rows(self, rules, rows, index):
+        time.sleep(1000)
+"""
+
+
+def test_a_table_whose_agent_fails_says_so_and_can_go_on(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    agents = ("failing:Moody", "failing:Exits", "failing:Sleeps")
+    running = Running(tmp_path, 0, "--opponents", *agents)
+    visitor = Visitor(browser, running.address)
+    page = visitor.page
+    try:
+        visitor.deal(**{"seat-1": "failing:Moody"})
+        while not page.query_selector(".prompt .error"):
+            visitor.click_on()
+        assert "ZeroDivisionError: division by zero" in page.inner_text(".prompt .error")
+        page.keyboard.press("n")
+        page.wait_for_selector(".prompt:not(:has(.error))")
+        visitor.play_round()
+        # One that ends the program ends nothing, nor does its advice.
+        visitor.wait_after(lambda: page.click("text=Next round"))
+        page.click("[data-key=analysis]")
+        page.select_option("#analyst", "failing:Exits")
+        page.wait_for_selector(".analysis .error:has-text('SystemExit: 3')")
+        # One that never answers does not keep the server from stopping.
+        page.click("text=Play")
+        page.wait_for_selector(".lobby")
+        page.select_option("#seat-0", "failing:Sleeps")
+        page.select_option("#seat-1", "failing:Sleeps")
+        page.click("button.go")
+        page.wait_for_selector(".question:has-text('decides')")
+        assert running.process.poll() is None
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.wait(20) == 0
+    finally:
+        running.process.kill()
+        running.stop()
+    assert not visitor.wrong[:-1], visitor.wrong  # the last is the connection that was lost
+    visitor.context.close()
 
 
 def test_the_analysis_advises_when_asked(visit: Callable[..., Visitor]) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unruly import ANSWERS, Unruly
 
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load
-from pocket_uno_env.agents.play import main
+from pocket_uno_env.agents.guarded import Guarded
+from pocket_uno_env.agents.play import Keeper, main
 from pocket_uno_env.agents.table import MAX_DECISIONS, Table, TableError
 from pocket_uno_env.agents.terminal import HELP, Left, Terminal, chosen_action
 from pocket_uno_env.referee import check_record
@@ -203,6 +205,48 @@ def test_a_round_that_never_ends_is_truncated() -> None:
     assert result["end"] in ("blocked", "truncated") and table.turn <= MAX_DECISIONS + 1
 
 
+def test_long_rounds_go_on_at_the_same_pace() -> None:
+    """What a decision costs does not grow with the round."""
+    table = Table("pocket", [load("random")] * 3, match=False, seed=61)  # 4,811 decisions
+
+    def seconds(decisions: int) -> float:
+        start = time.process_time()
+        for _ in range(decisions):
+            table.ask_agent()
+            table.events(0, 200)
+        return time.process_time() - start
+
+    seconds(300)  # as many events as are told
+    early = seconds(300)
+    seconds(3000)
+    assert table.running and seconds(300) < 3 * early + 0.2
+
+
+def test_events_are_those_of_the_record() -> None:
+    table = Table("classic", [load("random-uno"), load("counter"), load("greedy")], seed=6)
+    for _ in range(400):
+        if table.over:
+            break
+        if table.running:
+            table.ask_agent()
+        else:
+            table.next_round()
+        assert table._events == table._rounds[-1].replay(table.rules)["events"]
+        told = table.events(0)
+        assert table.events(0, 7) == told[-7:] and len(told) == len(table._events)
+    assert table.round > 1
+
+
+@pytest.mark.parametrize("way", sorted({*ANSWERS} - {"is interrupted"}))  # Ctrl-C passes here
+def test_an_agent_that_fails_is_named_and_nothing_has_happened(way: str) -> None:
+    agent = Guarded(Unruly(way))
+    table = Table("pocket", [agent, agent], seed=1)
+    before, turn = table.rows.tobytes(), table.turn
+    with pytest.raises(AgentError, match=way):
+        table.ask_agent()
+    assert table.rows.tobytes() == before and table.turn == turn
+
+
 def draw_or_else(observations: Any, masks: Any) -> Any:
     from pocket_uno_env.actions import catalogue
 
@@ -227,6 +271,62 @@ def test_the_command_plays_and_writes_the_record(
     assert game["players"] == ["person", "greedy", "strong"] and game["seed"] == 3
 
 
+BROKEN = """
+import sys
+from pocket_uno_env.agents import Agent
+
+class Broken(Agent):
+    name = "broken"
+
+    def act_rows(self, rules, rows, index):
+        sys.exit(7)
+"""
+
+
+def test_a_game_with_a_broken_agent_ends_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own_broken.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    record = tmp_path / "game.jsonl"
+    options = ["--watch", "--opponents", "greedy", "own_broken:Broken", "--record", str(record)]
+    assert main([*options, "--seed", "1"]) == 2
+    out, err = capsys.readouterr()
+    assert err.count("\n") == 1 and "agent 'own_broken:Broken' failed: SystemExit: 7" in err
+    assert f"The record is in {record}" in out
+    check_record(json.loads(record.read_text()))
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "/proc/game.jsonl", "/proc/no/game.jsonl"])
+def test_a_record_that_cannot_be_written_stops_no_game(
+    place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A full disk, and folders where nobody can write."""
+    table = seated("greedy")
+    keeper = Keeper(table, Path(place))
+    answers = forever("1")
+    Terminal(table, 0, lambda prompt: next(iter(answers)), lambda text: None,
+             on_change=keeper.keep).play()  # fmt: skip
+    assert table.over and not keeper.kept
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and f"The record is not kept: cannot write {place}: " in err
+
+
+def test_a_folder_where_nobody_can_write_stops_no_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").write_text("no folder")
+    monkeypatch.setattr("builtins.input", lambda prompt: "1")
+    assert main(["--round", "--opponents", "greedy"]) == 0
+    out, err = capsys.readouterr()
+    assert "The record is not kept: " in err and err.count("\n") == 1
+    assert "out" in out and "The record is in" not in out
+    (tmp_path / "runs").unlink()  # once there is room it is written again
+    assert main(["--round", "--opponents", "greedy"]) == 0
+    assert "The record is in" in capsys.readouterr().out
+
+
 def test_records_get_a_file_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,6 +347,7 @@ def test_records_get_a_file_of_their_own(
         (["--record", __file__], "there already"),
         (["--web", "--record", "game.jsonl"], "--record does not go with --web"),
         (["--web", "--rules", "nosuch"], "--rules does not go with --web"),
+        (["--web", "--origin", "games.org"], "--origin is 'games.org'; expected the address"),
     ],
 )
 def test_wrong_options_are_named(

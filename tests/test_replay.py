@@ -11,7 +11,16 @@ import pytest
 from games import every_game, play, raw_env
 
 from pocket_uno_env.agents import load
-from pocket_uno_env.agents.replay import Replay, ReplayError, film, main, page_of, read_records
+from pocket_uno_env.agents.replay import (
+    MAX_FRAMES,
+    Replay,
+    ReplayError,
+    film,
+    film_text,
+    main,
+    page_of,
+    read_records,
+)
 from pocket_uno_env.record import positions
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.sight import sight
@@ -94,6 +103,11 @@ def test_broken_records_are_named_by_line() -> None:
     for text, says in (
         ("", "there is no record"),
         ("\n\n{", "line 3: the line is not JSON"),
+        (
+            "\n " + line(good)[:-2] + ', "seed": 1}',
+            "line 2: the line is not JSON: the key 'seed' comes twice",
+        ),
+        ('{"seed": ' + "9" * 4301 + "}", "line 1: the line is not JSON"),
         (line(wrong), "line 1: round 0"),
         ("[" * 100_000, "line 1: the line is nested too deeply"),
         (line([1]), "line 1: the record must be an object"),
@@ -101,6 +115,38 @@ def test_broken_records_are_named_by_line() -> None:
         with pytest.raises(ReplayError) as error:
             read_records(text)
         assert says in str(error.value)
+
+
+def test_lines_end_where_json_lines_end() -> None:
+    """A byte order mark and line separators of Unicode inside a text are part of the record."""
+    record = {**record_of(1), "players": ["a\u2028b", "c\x85d"]}
+    text = "\ufeff" + json.dumps(record, ensure_ascii=False) + "\r\n\r\n" + line(record_of(2))
+    assert read_records(text) == (record, 2)
+    assert read_records(text, 2)[0] == record_of(2)
+
+
+def test_a_game_that_is_too_long_is_refused_before_it_is_played() -> None:
+    record = record_of(1)
+    (entry,) = record["rounds"]
+    long = {**record, "rounds": [{**entry, "events": [[0, "draw", []]] * MAX_FRAMES}]}
+    many = {**record, "match": True, "rounds": [entry] * (MAX_FRAMES // 3)}
+    for wrong in (long, many):
+        with pytest.raises(ReplayError, match="line 1: the game has more than 10,000 decisions"):
+            read_records(line(wrong))
+        with pytest.raises(ReplayError, match="more than 10,000 decisions"):
+            film((wrong, 1))
+
+
+def test_a_film_that_nobody_wants_is_not_made() -> None:
+    wanted = [False] * 3
+    with pytest.raises(ReplayError, match="nobody waits"):
+        film((record_of(1), 1), stop=lambda: not wanted or wanted.pop())
+    assert not wanted
+
+
+def test_a_film_is_the_same_as_json_in_pieces() -> None:
+    made = film((record_of(1), 1), [load("greedy")])
+    assert json.loads(film_text(made)) == json.loads(json.dumps(made))
 
 
 def test_the_page_is_whole_and_cannot_be_broken_by_names() -> None:

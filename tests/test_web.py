@@ -565,7 +565,7 @@ def test_fuzzed_uploads_do_no_harm() -> None:
 
     async def scenario(client: TestClient[Any, Any], server: Server) -> None:
         answers: Counter[int] = Counter()
-        for _ in range(300):
+        for _ in range(200):
             for path, body in (
                 ("/replay", {"records": json.dumps(changed(record)), "agents": ["strong"]}),
                 ("/replay", changed({"records": json.dumps(record), "game": 1, "agents": []})),
@@ -576,7 +576,7 @@ def test_fuzzed_uploads_do_no_harm() -> None:
                 answers[answer.status] += 1
                 if answer.status != 200:
                     assert answer.status == 400 and 0 < len(found["error"]) <= 600, found
-        assert answers[400] > 400 and answers[200] > 40
+        assert answers[400] > 270 and answers[200] > 30
         for path in ("/replay", "/replay.html", "/advise"):
             for data in (b"", b"\x80\x04\x95pickle.", b"[" * 9999):
                 assert (await client.post(path, data=data)).status == 400

@@ -25,14 +25,14 @@ from pocket_uno_env.agents.estimate import estimate
 from pocket_uno_env.agents.guarded import Guarded
 from pocket_uno_env.agents.position import AdviceError
 from pocket_uno_env.agents.replay import ReplayError, film, film_text, page_of, read_records
-from pocket_uno_env.agents.table import Table, TableError
+from pocket_uno_env.agents.table import Table, TableError, write_record
 from pocket_uno_env.agents.web import hall as halls
 from pocket_uno_env.agents.web.doors import Doors
 from pocket_uno_env.agents.web.hall import Guests, Hall, HallError, Place
 from pocket_uno_env.agents.web.messages import MAX_BYTES, MessageError, clip, parse, read, short
 from pocket_uno_env.agents.web.pages import Page
 from pocket_uno_env.agents.web.threads import in_thread
-from pocket_uno_env.files import FileError, write_json
+from pocket_uno_env.files import FileError
 from pocket_uno_env.rules import RulesError
 
 PAGE = Path(__file__).parent / "page"
@@ -310,8 +310,8 @@ class Server:
         guests.written = table.turn
         path = self.records / f"{guests.opened}-{guests.places[0].token[:6]}.jsonl"
         try:
-            await in_thread(_write, path, table.record())
-        except (FileError, OSError) as error:
+            await in_thread(write_record, path, table.record())
+        except FileError as error:
             if guests.kept:
                 text = f"The record is not kept: {error}. The game goes on."
                 print(f"agents.play: {text}", file=sys.stderr)
@@ -361,11 +361,6 @@ def _leave(page: Page, place: Place | None) -> None:
     if place is not None:
         place.pages.discard(page)
         place.guests.used = time.monotonic()
-
-
-def _write(path: Path, record: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, record, indent=None)
 
 
 def _error(text: str, do: Any = None) -> dict[str, Any]:

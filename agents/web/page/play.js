@@ -22,7 +22,7 @@
     /* What was asked for cannot be: the panel says why there is no analysis. */
     function failed(message) {
       waiting = false;
-      if (message.do === "analyse") refused = message.error;
+      if (message.do === "analyse") { analysis = null; refused = message.error; }
       render();
     }
 
@@ -38,7 +38,7 @@
       if (fresh && yours()) document.title = "● Your turn · Pocket"; else document.title = "Pocket";
     }
 
-    function analysed(found) { if (found.turn === state.turn) { analysis = found; render(); } }
+    function analysed(found) { if (found.turn === state.turn && found.agent === panel.agent) { analysis = found; render(); } }
 
     function names() {
       return state.players.map((player, i) => i === state.sight.seat ? "You" : player.name);
