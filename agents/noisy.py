@@ -60,7 +60,7 @@ class NoisyAgent(Agent):
         actions = np.zeros(len(index), np.int64)
         erring = index[random]
         drawn = np.zeros(len(erring), np.int64)
-        batch.act_rows(rules, rows, erring, int(Policy.RANDOM), drawn)
+        batch.act_index(rules._table, rows, erring, int(Policy.RANDOM), drawn)
         actions[random] = drawn
         if not random.all():
             actions[~random] = self.agent.act_rows(rules, rows, index[~random])

@@ -19,7 +19,7 @@ from pocket_uno_env.kernel import kernel
 from pocket_uno_env.layers import flat, run_layers
 from pocket_uno_env.observation import layout, observation_size
 from pocket_uno_env.rng import mix, next_state
-from pocket_uno_env.rows import mask_rows, observe_rows
+from pocket_uno_env.row_kernels import mask_rows, observe_rows
 from pocket_uno_env.rules import Rules, RulesError
 
 _11 = np.uint64(11)
@@ -219,7 +219,7 @@ class PolicyAgent(Agent):
         """The policy's probabilities, and the critic's value where there is one."""
         index = np.array([place])
         masks = np.empty((1, int(self._sizes[-1])), np.int8)
-        mask_rows(rules, rows, index, masks)
+        mask_rows(rules._table, rows, index, masks)
         chances = self.log_chances(rules, rows, index)[0].astype(np.float64)
         shares = np.where(masks[0] == 1, np.exp(chances), 0.0)
         value = self._value(rules, rows, index)
@@ -258,8 +258,8 @@ def look(
     observations = np.empty((len(index), size), np.float32)
     masks = np.empty((len(index), len(catalogue(rules))), np.int8)
     orders = np.empty((len(index), rules.colors), np.int64)
-    observe_rows(rules, rows, index, observations)
-    mask_rows(rules, rows, index, masks)
+    observe_rows(rules._table, rows, index, observations)
+    mask_rows(rules._table, rows, index, masks)
     if view == "canonical":
         to_view(color_tables(rules, num_players), observations, masks, orders)
     return observations, masks, orders

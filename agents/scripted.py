@@ -26,7 +26,7 @@ class ScriptedAgent(Agent):
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
         actions = np.zeros(len(index), np.int64)
-        batch.act_rows(rules, rows, index, self.policy, actions)
+        batch.act_index(rules._table, rows, index, self.policy, actions)
         return actions
 
 
