@@ -263,7 +263,7 @@ def act_rows(
     rules: Rules | np.ndarray,
     rows: np.ndarray,
     index: np.ndarray,
-    policy: Policy,
+    policy: Policy | int,
     actions: np.ndarray,
 ) -> None:
     """Write the action of a scripted policy in ``rows[index[j]]`` into ``actions[j]``.

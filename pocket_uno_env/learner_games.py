@@ -199,11 +199,15 @@ class LearnerGames:
         seed : uint64
             Game i follows from it and i alone.
         index : int64 array, shape ``(m,)``, optional
-            Which games; all without it. The others stay as they are.
+            Which games; all without it, and the first time. The others stay as they are.
         options : dict, optional
             ``"deck"`` and ``"dealer"`` of the first deal (`set_up.read_options`), in each of them.
         """
-        index = self.everywhere if index is None else self._places(index)
+        if index is None:
+            index = self.everywhere
+        else:
+            self._check_started()
+            index = self._places(index)
         seed = check_seed("seed", seed)
         dealer, deck = self.read_options(options)
         deck = np.zeros(0, np.uint8) if deck is None else deck
@@ -359,7 +363,7 @@ class LearnerGames:
         )
 
     def _check_started(self) -> None:
-        if not self.rows["num_players"].all():
+        if not self.rows["num_players"][0]:
             raise RuntimeError("there are no games yet; call reset() first")
 
     def _places(self, index: np.ndarray, once: bool = True) -> np.ndarray:

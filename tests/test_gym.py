@@ -19,6 +19,7 @@ from pocket_uno_env.agents import ObservationAgent
 from pocket_uno_env.gym_env import PocketUnoEnv
 from pocket_uno_env.observation import COMPACT_SCALE
 from pocket_uno_env.registration import GYM_ID
+from pocket_uno_env.rules import Rules
 from pocket_uno_env.vector_env import PocketUnoVectorEnv
 
 GAMES = [
@@ -242,3 +243,100 @@ def test_render_shows_the_table_also_after_the_end(mode: str, capsys: Any) -> No
     _, info = env.reset(seed=1)
     env.step(int(np.flatnonzero(info["action_mask"] == 0)[0]))
     assert "illegal action: -1" in (text := shown()) and "draw pile" in text
+
+
+DECK = ["R1", "B1", "R2", "B2", "R3", "B3", "R4", "B4", "R5", "B5", "G9"]
+
+
+def set_up() -> dict[str, Any]:
+    """Every hand is known: the dealer holds one colour, the other seat the other."""
+    rest = list(Rules().deck)
+    for card in DECK:
+        rest.remove(card)
+    return {"deck": DECK + rest, "dealer": 1}
+
+
+def is_set_up(row: np.void) -> bool:
+    blue = [Rules().kind_ids[card] for card in DECK[1:10:2]]
+    return row["dealer"] == 1 and sum(int(row["hand_kinds"][1]) >> kind & 1 for kind in blue) >= 3
+
+
+def vec_env() -> Any:
+    return pytest.importorskip("pocket_uno_env.sb3_env").LearnerVecEnv(3)
+
+
+def reset_by_options(env: Any, options: dict[str, Any] | None) -> Any:
+    if hasattr(env, "set_options"):
+        env.set_options(options)
+        env.seed(1)
+        env.reset()
+    else:
+        env.reset(seed=1, options=options)
+    return games_of(env).rows
+
+
+def games_of(env: Any) -> Any:
+    return env.games if hasattr(env, "games") else env.unwrapped.games
+
+
+ENVIRONMENTS = [
+    lambda: gymnasium.make("pocket_uno/PocketUno-v0"),
+    lambda: gymnasium.make_vec("pocket_uno/PocketUno-v0", num_envs=3),
+    vec_env,
+]
+
+
+@pytest.mark.parametrize("make", ENVIRONMENTS)
+def test_deck_and_dealer_are_dealt_as_asked(make: Any) -> None:
+    env = make()
+    rows = reset_by_options(env, set_up())
+    assert all(is_set_up(row) for row in rows)
+    again = reset_by_options(make(), set_up())
+    assert rows.tobytes() == again.tobytes()
+    assert not all(is_set_up(row) for row in reset_by_options(env, None))
+
+
+@pytest.mark.parametrize("make", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dek": DECK}, "did you mean 'deck'"),
+        ({"Dealer": 0}, "did you mean 'dealer'"),
+        ({"reset-mask": np.ones(3, bool)}, "did you mean 'reset_mask'"),
+        ({"deck": ["R1"]}, "options\\['deck'\\] has"),
+        ({"dealer": 2}, "expected a seat from 0 to 1"),
+    ],
+)
+def test_options_that_make_no_game_are_refused(make: Any, options: Any, words: str) -> None:
+    env = make()
+    rows = reset_by_options(env, None)
+    before = rows.tobytes()
+    with pytest.raises(ValueError, match=words):
+        reset_by_options(env, options)
+    assert rows.tobytes() == before
+
+
+def test_a_reset_mask_deals_the_games_that_it_names() -> None:
+    env = gymnasium.make_vec("pocket_uno/PocketUno-v0", num_envs=4)
+    with pytest.raises(RuntimeError, match="no rounds yet"):
+        env.reset(seed=1, options={"reset_mask": np.ones(4, bool)})
+    _, infos = env.reset(seed=1)
+    for _ in range(3):
+        _, _, _, _, infos = env.step(infos["action_mask"].argmax(axis=1))
+    rows = games_of(env).rows
+    before = rows.copy()
+    mask = np.array([True, False, True, False])
+    observations, infos = env.reset(options={"reset_mask": mask})
+    changed = np.array([rows[i].tobytes() != before[i].tobytes() for i in range(4)])
+    assert (changed == mask).all() and (rows["decisions"][mask] <= 3).all()
+    assert observations.shape[0] == 4 and infos["action_mask"].any(axis=1).all()
+    env.reset(options={"reset_mask": ~mask, **set_up()})
+    assert [is_set_up(row) for row in rows] == [False, True, False, True]
+    before = rows.tobytes()
+    for wrong in (np.ones(3, bool), np.ones(4, np.int64), [True] * 4):
+        with pytest.raises(ValueError, match="expected bool of shape"):
+            env.reset(options={"reset_mask": wrong})
+    assert rows.tobytes() == before
+    for other in (gymnasium.make("pocket_uno/PocketUno-v0"), vec_env()):
+        with pytest.raises(ValueError, match=r"is for the environments of gymnasium\.make_vec"):
+            reset_by_options(other, {"reset_mask": np.ones(1, bool)})
