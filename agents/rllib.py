@@ -138,7 +138,7 @@ def _read_arrays(data: bytes) -> dict[str, np.ndarray]:
         if step == MOST_STEPS:
             raise AgentError(f"it has more than {MOST_STEPS:,} instructions; expected arrays alone")
         # The unpickler makes room for all places up to the one that is named.
-        if instruction.name in ("PUT", "BINPUT", "LONG_BINPUT") and argument > step:
+        if instruction.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument or 0) > step:
             raise AgentError(f"it names place {argument} of its memory after {step} instructions")
     state = _ArrayUnpickler(io.BytesIO(data)).load()
     if not isinstance(state, dict) or not state:
@@ -238,7 +238,7 @@ def _game(folder: Path) -> _Game:
         fields = about.get(GAME) if isinstance(about, dict) else None
         if not isinstance(fields, dict):
             raise ValueError(f"{path} has {excerpt(fields)} under {GAME!r}; expected an object")
-        for name in {*fields} ^ {*_Game.__annotations__}:
+        for name in sorted({*fields} ^ {*_Game.__annotations__}):
             raise ValueError(
                 f"field {excerpt(name)} is {'unknown' if name in fields else 'missing'} in {path}"
             )

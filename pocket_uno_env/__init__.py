@@ -1,7 +1,8 @@
 """UNO Pocket and classic UNO as environments for training, benchmarking and studying agents."""
 
 from .observation import describe
-from .record import RecordError, replay
+from .record import replay
+from .record_format import RecordError
 from .registration import register_envs
 from .rules import Rules, RulesError
 

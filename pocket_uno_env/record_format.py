@@ -100,13 +100,13 @@ def read_record(record: Any) -> dict[str, Any]:
     return {**record, "rules": rules}
 
 
-def read_rules(rules: Any, num_players: int = 2) -> dict[str, Any]:
+def read_rules(given: Any, num_players: int) -> dict[str, Any]:
     """The rules of a record for so many players, house rules that are missing or null off."""
-    need(isinstance(rules, Mapping), "rules: must be an object")
-    for field, value in rules.items():
+    need(isinstance(given, Mapping), "rules: must be an object")
+    for field, value in given.items():
         known = field in FIELDS or value is None or value is False
         need(known, f"rules: unknown field {excerpt(field)} with value {excerpt(value)}")
-    rules = with_house_rules(rules)
+    rules = with_house_rules(given)
     _need_fields(rules, FIELDS, "rules: ")
     for field, choices in {"name": NAMES, **CHOICES}.items():
         allowed = [value for value in choices if type(value) is type(rules[field])]

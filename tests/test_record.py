@@ -112,7 +112,7 @@ def test_tampered_heads_are_refused() -> None:
     refused({**good, "players": ["a"]}, "players: 1", "2 to 5")
     refused({**good, "rules": {**good["rules"], "colors": 3}}, "deck")
     refused({**good, "rules": {**good["rules"], "tournament": True}}, "tournament")
-    refused({**good, "rounds": good["rounds"] * 2}, "round 1")
+    refused({**good, "rounds": good["rounds"] * 2}, "rounds: 2")
     refused([good], "object")  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from programs import ROOT, run_example, run_page
 
 from pocket_uno_env import Rules, pocket_uno_v0
@@ -199,10 +199,14 @@ def test_files_that_do_not_fit_are_refused(file: Path, tmp_path: Path) -> None:
     for properties, message in (
         ({"observation": blocks}, "another observation layout"),
         ({"actions": "[]"}, "another actions layout"),
-        ({"num_players": "9"}, "are damaged"),
-        ({"rules": "{"}, "are damaged"),
-        ({"actions": "{"}, "are damaged"),
-        ({"observation": "[" * 100_000}, "are damaged"),
+        ({"num_players": "9"}, "are damaged: num_players is 9"),
+        ({"num_players": "2.0"}, r"are damaged: num_players is 2\.0"),
+        ({"num_players": ""}, "are damaged: num_players is not JSON"),
+        ({"rules": "{"}, "are damaged: rules is not JSON"),
+        ({"rules": "[]"}, r"are damaged: rules is \[\]; expected a table"),
+        ({"rules": '{"cls": 1}'}, "are damaged: unknown field 'cls'"),
+        ({"actions": "{"}, "are damaged: actions is not JSON"),
+        ({"observation": "[" * 100_000}, "are damaged: observation is nested too deeply"),
         ({"view": "sideways"}, "sideways"),
         ({"rules": rules}, "another observation layout"),
     ):
@@ -218,6 +222,27 @@ def test_files_that_do_not_fit_are_refused(file: Path, tmp_path: Path) -> None:
     onnx.save(short, tmp_path / "short.onnx")
     with pytest.raises(AgentError, match="outputs"):
         load(str(tmp_path / "short.onnx"))
+    fixed = onnx.load(file)
+    for one in (*fixed.graph.input, *fixed.graph.output):
+        one.type.tensor_type.shape.dim[0].dim_value = 1
+    onnx.save(fixed, tmp_path / "fixed.onnx")
+    with pytest.raises(AgentError, match=r"does not take any number of positions: 'observation'"):
+        load(str(tmp_path / "fixed.onnx"))
+    for value in (np.nan, np.inf):
+        sick = onnx.load(file)
+        weights = next(one for one in sick.graph.initializer if one.name.endswith("0.weight"))
+        array = numpy_helper.to_array(weights).copy()
+        array[:] = value
+        weights.CopyFrom(numpy_helper.from_array(array, weights.name))
+        onnx.save(sick, tmp_path / "sick.onnx")
+        with pytest.raises(AgentError, match="logits that are no finite numbers"):
+            load(str(tmp_path / "sick.onnx"))
+    unmasked = onnx.load(file)
+    choice = next(node for node in unmasked.graph.node if node.op_type == "ArgMax")
+    choice.op_type = "ArgMin"
+    onnx.save(unmasked, tmp_path / "unmasked.onnx")
+    with pytest.raises(AgentError, match="chooses actions that its mask forbids"):
+        load(str(tmp_path / "unmasked.onnx"))
     (tmp_path / "torn.onnx").write_bytes(file.read_bytes()[:1000])
     with pytest.raises(AgentError, match="no ONNX file"):
         load(str(tmp_path / "torn.onnx"))
