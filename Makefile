@@ -11,7 +11,7 @@ TYPES  := build/types
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup train test lint tree types format docs results weights scripted ladders figures \
-	openspiel ablation soak bench bench-check test-ecosystem clean
+	openspiel ablation soak bench bench-check test-notebooks test-ecosystem clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -150,6 +150,9 @@ $(ECOSYSTEM:%=.venv-%/.installed): .venv-%/.installed: ecosystem/%/requirements.
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+test-notebooks: $(STAMP) ## Run the notebooks, compare what comes with what they show (minutes)
+	$(BIN)/python notebooks/check.py $(ARGS)
+
 test-ecosystem: test-wheel $(ECOSYSTEM:%=.venv-%/.installed) ## Test the wheel, and with other frameworks (half an hour)
 	for name in $(ECOSYSTEM); do .venv-$$name/bin/python -m pytest ecosystem/$$name $(ARGS) || exit 1; done
 
@@ -179,7 +182,7 @@ test-bounds: $(STAMP) ## The tests of the rules with bounds checks
 
 # Other versions' own warnings are no faults of this package.
 PIP        := -m pip install --quiet --disable-pip-version-check
-TEST_TOOLS := hypothesis nbmake pytest pytest-xdist pyyaml
+TEST_TOOLS := hypothesis pytest pytest-xdist pyyaml
 DEPENDENCY_TESTS := $(addprefix tests/test_,main.py aec.py gym.py sb3_env.py networks.py \
 	evaluate.py statistics.py ratings.py sight.py web.py train.py)
 

@@ -199,8 +199,8 @@ def notebook(content: dict[str, Any]) -> str:
         parts.append(text if cell["cell_type"] == "markdown" else fenced(text, "python"))
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            if "image/png" in data:
-                parts.append(f"![output](data:image/png;base64,{data['image/png'].strip()})")
+            if picture := next((kind for kind in ("image/png", "image/gif") if kind in data), None):
+                parts.append(f"![output](data:{picture};base64,{data[picture].strip()})")
             else:
                 printed = output.get("text") or data.get("text/plain") or []
                 parts.append(fenced(re.sub(r"\x1b\[[\d;]*m", "", "".join(printed)), "text"))
