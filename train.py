@@ -36,8 +36,9 @@ from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
+from pocket_uno_env.training.curves import curves
 from pocket_uno_env.training.imitation import imitate
-from pocket_uno_env.training.learning import EntropyWeight, curves, line, make_model
+from pocket_uno_env.training.learning import EntropyWeight, line, make_model
 from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 from pocket_uno_env.training.settings import (
@@ -87,6 +88,11 @@ def train(settings: Settings, command: str, display: Display, held: ExitStack) -
         config["command"] = before.get("command", "")
         again = {"from": saved.stem if saved else "the start", "command": command}
         config["resumed"] = [*before.get("resumed", []), again]
+        for name in ("steps", "threads"):
+            if (old := before["settings"][name]) != getattr(settings, name):
+                display.say(
+                    f"{option(name)} was {old}: the weights may be others from here on than with it"
+                )
     else:
         folder = runs.new_folder(settings.out, rules.name, players)
         held.enter_context(files.only_writer(folder))
@@ -122,8 +128,6 @@ def train(settings: Settings, command: str, display: Display, held: ExitStack) -
         raise runs.RunError(
             f"{in_words(error)}; when that is mended, go on with: {going_on(settings, folder)}"
         ) from error
-    finally:
-        model.logger.close()
     return folder
 
 

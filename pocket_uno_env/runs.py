@@ -264,7 +264,7 @@ def load_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             kept = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except OSError as error:
-        raise RunError(f"cannot read {path}: {error}") from error
+        raise RunError(f"cannot read {path}: {error.strerror or error}") from error
     except (SafetensorError, TypeError, AttributeError) as error:
         # The last two are for numbers of a kind that NumPy does not have.
         raise DamagedError(f"cannot read {path}: {error}") from error

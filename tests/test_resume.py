@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import resource
@@ -19,6 +21,7 @@ from pocket_uno_env import Rules, files, runs
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.learner import BOOK
 from pocket_uno_env.state import ROW
+from pocket_uno_env.training import curves
 
 STAGES = [
     *("--teacher", "strong", "--teacher-steps", 2048, "--lookahead-steps", 2048),
@@ -86,6 +89,27 @@ def test_curves_are_there_once_after_what_was_lost_is_trained_again(copy):
     events = EventAccumulator(str(copy))
     events.Reload()
     assert [event.step for event in events.Scalars("rollout/win_rate")] == [1024, 2048, 3072]
+
+
+def test_what_was_half_written_on_a_full_disk_is_taken_back(tmp_path, monkeypatch):
+    logger = curves.curves(tmp_path, 0)
+    logger.record("one", 1.5)
+    logger.dump(1)
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+
+    class Full(io.FileIO):
+        def write(self, data):
+            if self.tell() > len(before):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(data[:7])
+
+    logger.record("one", 2.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(path), "open", lambda self, mode, buffering: Full(self, mode))
+        with pytest.raises(files.FileError, match=r"cannot write .*: No space left on device"):
+            logger.dump(2)
+    assert path.read_bytes() == before
 
 
 def test_the_configuration_says_how_a_run_went_on(copy):
@@ -373,6 +397,10 @@ def test_text_that_is_no_configuration_is_refused(text, message, copy, capsys):
         (["--network", "1000000", "1000000"], "--network makes a network of more than"),
         (["--critic-network", "9999999999"], "--critic-network makes"),
         (["--learning-rate", "nan"], "--learning-rate must be from"),
+        (
+            ["--self-play", "1", "--pool", "1000", "--network", "4096", "4096"],
+            "--pool copies of --network",
+        ),
         (["--pool", "100000000"], "--pool must be"),
         (["--threads", "1000000"], "--threads must be"),
     ],

@@ -9,6 +9,7 @@ from games import every_game
 from pocket_uno_env import Rules
 from pocket_uno_env.batch import Batch
 from pocket_uno_env.saved_rows import check_running
+from pocket_uno_env.sb3_env import LearnerVecEnv
 from pocket_uno_env.scripted import Policy
 from pocket_uno_env.state import ROW
 
@@ -96,3 +97,27 @@ def test_rows_of_other_rules_or_players_are_refused():
     for rules, num_players in (("pocket", 2), ("classic", 3), ("mini", 3), ("pocket51", 3)):
         with pytest.raises(ValueError, match="is none"):
             check_running(Rules.preset(rules), num_players, rows)
+
+
+def test_an_environment_takes_no_state_that_is_none():
+    env = LearnerVecEnv(8, "pocket", 3, ["greedy", "strong"], seed=0)
+    env.reset()
+    state, other = env.state(), LearnerVecEnv(8, "pocket", 3, ["greedy", "strong"], seed=1)
+    other.reset()
+    before = other.state()
+    rng = np.random.default_rng(0)
+    for name in ("rows", "books"):
+        for _ in range(20):
+            noise = rng.integers(256, size=state[name].size).astype(np.uint8)
+            with pytest.raises(ValueError, match="is none"):
+                other.set_state({**state, name: noise})
+            assert all(np.array_equal(other.state()[part], before[part]) for part in before)
+    for bit in rng.integers(8 * state["rows"].size, size=300):
+        flipped = state["rows"].copy()
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            other.set_state({**state, "rows": flipped})
+        except ValueError:
+            continue
+        for _ in range(3):  # a game, if not the same one
+            other.step(other.action_masks().argmax(1))

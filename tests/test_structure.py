@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent
 # Ground floor first: each imports only what stands above it.
 ROOMS = [
     "code_cache", "kernel", "excerpt", "bits", "spread", "cards", "rng", "buffers", "guard",
-    "rules", "actions", "state", "validity", "piles", "deal", "engine", "information",
+    "rules", "actions", "state", "validity", "saved_rows", "piles", "deal", "engine", "information",
     "observation", "canonical", "row_kernels", "layers", "critic", "payoff",
     "baselines", "turns", "counting", "counter",
     "weights", "heuristics", "scripted", "determinize", "belief", "search", "tree", "snapshot",

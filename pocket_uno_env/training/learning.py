@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 from torch import nn
-from torch.utils.tensorboard import SummaryWriter
 
 from pocket_uno_env.rollout_buffer import RolloutBuffer
 
@@ -40,20 +37,6 @@ class EntropyWeight(BaseCallback):
         remaining = 1 - self.num_timesteps / self.model._total_timesteps
         self.model.ent_coef = self.schedule(remaining)
         self.logger.record("train/entropy_weight", self.model.ent_coef)
-
-
-class _Curves(TensorBoardOutputFormat):
-    """Stable-Baselines3's, for a run that may have been interrupted: it goes on after `made`."""
-
-    def __init__(self, folder: Path, made: int) -> None:
-        # What was written after the checkpoint comes again, and TensorBoard drops it for this.
-        self.writer = SummaryWriter(str(folder), purge_step=made + 1)
-        self._is_closed = False
-
-
-def curves(folder: Path, made: int) -> Logger:
-    """A logger that writes TensorBoard's curves into `folder`, from `made` decisions on."""
-    return Logger(str(folder), [_Curves(folder, made)])
 
 
 def make_model(

@@ -167,6 +167,11 @@ def check(settings: Settings) -> None:
                 f"{option(name)} makes a network of more than {runs.MOST_WEIGHTS:,} weights; "
                 "expected smaller layers"
             )
+    copies = settings.pool if settings.self_play else 0
+    if copies * runs.weights_in((1000, *settings.network)) > 8 * runs.MOST_WEIGHTS:
+        raise runs.RunError(
+            f"--pool copies of --network have more than {8 * runs.MOST_WEIGHTS:,} weights together"
+        )
     together = settings.games * settings.rollout
     if together > MOST_IN_ROLLOUT:
         raise runs.RunError(
