@@ -352,10 +352,10 @@ def test_equal_cards_are_equal_also_when_hands_change_seats(
         assert (all_sights(rules, rows, seats) == all_sights(rules, twins, seats)).all(), step
 
 
-@pytest.mark.parametrize(("rules", "seats", "game"), TWINS)
-def test_a_record_shows_every_seat_what_the_game_showed_it(
-    rules: Rules, seats: int, game: int
-) -> None:
+@pytest.mark.parametrize("game", [224, 393, 469, 737, 928, 1221, 2424])
+def test_a_record_shows_every_seat_what_the_game_showed_it(game: int) -> None:
+    """In these games a copy of another number moved in the record's replay."""
+    rules, seats = SWAPS, 3
     rows = new_rows(1)
     reset_rows(rules, rows, seats, 3, game)
     here, actions, sights = np.zeros(1, np.int64), [], []
