@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -242,3 +244,23 @@ def test_render_shows_the_table_also_after_the_end(mode: str, capsys: Any) -> No
     _, info = env.reset(seed=1)
     env.step(int(np.flatnonzero(info["action_mask"] == 0)[0]))
     assert "illegal action: -1" in (text := shown()) and "draw pile" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["spawn", "forkserver"])
+def test_ids_in_workers_that_start_afresh(start: str) -> None:
+    """As from a notebook: the program has no file that a worker could import."""
+    code = (
+        "import gymnasium; from gymnasium.vector import AsyncVectorEnv\n"
+        "from stable_baselines3.common.env_util import make_vec_env\n"
+        "from stable_baselines3.common.vec_env import SubprocVecEnv\n"
+        f"ID, START = 'pocket_uno_env:{GYM_ID}', {start!r}\n"
+        "plain = AsyncVectorEnv([lambda: gymnasium.make(ID)] * 2, context=START)\n"
+        "print(len(plain.reset(seed=7)[0])); plain.close()\n"
+        "made = gymnasium.make_vec(ID, 2, 'async', vector_kwargs={'context': START})\n"
+        "print(len(made.reset(seed=7)[0])); made.close()\n"
+        "kind = {'vec_env_cls': SubprocVecEnv, 'vec_env_kwargs': {'start_method': START}}\n"
+        "sb3 = make_vec_env(ID, 2, seed=7, **kind); print(len(sb3.reset())); sb3.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["2", "2", "2"], done.stderr
