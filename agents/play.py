@@ -9,6 +9,7 @@ You sit in seat 0. The record of the game is written after every decision.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sys
 import time
@@ -29,6 +30,7 @@ from pocket_uno_env.progress import help_text
 from pocket_uno_env.rules import PRESETS, RulesError
 
 RECORDS = Path("runs") / "play"
+PROCESS = '[sys.executable, "-m", "pocket_uno_env.agents.play", "--web"]'
 
 
 @dataclass
@@ -131,6 +133,18 @@ def refuse_unused(options: Options) -> None:
             )
 
 
+def refuse_running_loop() -> None:
+    """A page needs an event loop of its own: ValueError where one runs, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise ValueError(
+        "--web cannot start where an event loop runs already, as in a notebook; give it a process "
+        f"of its own: import subprocess, sys; subprocess.Popen({PROCESS})"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
@@ -138,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.web:
             refuse_unused(options)
+            refuse_running_loop()
             from pocket_uno_env.agents.web.server import serve  # it needs the extra 'play'
 
             here = options.host, options.port, options.opponents, options.browser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import textwrap
 import time
@@ -114,4 +115,4 @@ def help_text(file: str, known: str) -> str:
 def this_python() -> str:
     """The running Python, as one would type it here."""
     relative = os.path.relpath(sys.executable)
-    return sys.executable if relative.startswith("..") else relative
+    return shlex.quote(sys.executable if relative.startswith("..") else relative)

@@ -9,7 +9,9 @@ GYM_ID = "pocket_uno/PocketUno-v0"
 def register_envs() -> None:
     """Register, so that ``pettingzoo.make("aec", AEC_ID)`` and ``gymnasium.make(GYM_ID)`` work.
 
-    PettingZoo's registry is new in 1.27. Where a library is missing there is nothing to do.
+    A process that starts afresh knows them once this package is imported, which
+    ``gymnasium.make("pocket_uno_env:" + GYM_ID)`` does. PettingZoo's registry is new in 1.27. Where
+    a library is missing there is nothing to do.
     """
     try:
         import pettingzoo

@@ -114,6 +114,7 @@ def test_what_a_kernel_is_made_of() -> None:
     assert known["pocket_uno_env.agents.belief"] in modules().values()
 
 
+@pytest.mark.slow
 def test_an_edit_starts_afresh_what_is_made_of_it(copied: tuple[Path, str]) -> None:
     copy, prelude = copied
     code = prelude + (
@@ -139,6 +140,7 @@ def test_an_edit_starts_afresh_what_is_made_of_it(copied: tuple[Path, str]) -> N
         before = after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["", "agents"])
 def test_compiled_code_follows_an_edit_in_another_file(
     copied: tuple[Path, str], tmp_path: Path, folder: str
@@ -177,6 +179,7 @@ def test_each_signature_has_a_file_of_its_own(tmp_path: Path) -> None:
 # Never damaged.
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     assert run(MIX, tmp_path) == (MIXED, "")
     (file,) = kept(tmp_path)
@@ -232,6 +235,7 @@ def test_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert code_cache._folders() == [tmp_path / f"pocket_uno_env-{os.getuid()}"]
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
     """A limit of the size of a file fails in the middle of writing, as a full disk does."""
     limited = (
@@ -272,6 +276,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
 # Made once.
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_compile_once(tmp_path: Path) -> None:
     code = (
         "from numba.core import event\n"

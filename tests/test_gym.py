@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -340,3 +342,23 @@ def test_a_reset_mask_deals_the_games_that_it_names() -> None:
     for other in (gymnasium.make("pocket_uno/PocketUno-v0"), vec_env()):
         with pytest.raises(ValueError, match=r"is for the environments of gymnasium\.make_vec"):
             reset_by_options(other, {"reset_mask": np.ones(1, bool)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["spawn", "forkserver"])
+def test_ids_in_workers_that_start_afresh(start: str) -> None:
+    """As from a notebook: the program has no file that a worker could import."""
+    code = (
+        "import gymnasium; from gymnasium.vector import AsyncVectorEnv\n"
+        "from stable_baselines3.common.env_util import make_vec_env\n"
+        "from stable_baselines3.common.vec_env import SubprocVecEnv\n"
+        f"ID, START = 'pocket_uno_env:{GYM_ID}', {start!r}\n"
+        "plain = AsyncVectorEnv([lambda: gymnasium.make(ID)] * 2, context=START)\n"
+        "print(len(plain.reset(seed=7)[0])); plain.close()\n"
+        "made = gymnasium.make_vec(ID, 2, 'async', vector_kwargs={'context': START})\n"
+        "print(len(made.reset(seed=7)[0])); made.close()\n"
+        "kind = {'vec_env_cls': SubprocVecEnv, 'vec_env_kwargs': {'start_method': START}}\n"
+        "sb3 = make_vec_env(ID, 2, seed=7, **kind); print(len(sb3.reset())); sb3.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["2", "2", "2"], done.stderr

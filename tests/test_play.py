@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -356,6 +358,29 @@ def test_wrong_options_are_named(
     assert main(options) == 2
     err = capsys.readouterr().err
     assert message in err and err.count("\n") <= 2
+
+
+def test_a_page_beside_an_event_loop(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In a notebook a loop is running: what is said to do then is done."""
+
+    async def in_a_notebook() -> int:
+        return main(["--web", "--no-browser", "--port", "0"])
+
+    assert asyncio.run(in_a_notebook()) == 2
+    err = capsys.readouterr().err
+    line = re.search(r"subprocess\.Popen\((.*)\)$", err)
+    assert err.count("\n") == 1 and line is not None
+    assert line[1] in (ROOT / "docs" / "quick_start.md").read_text("utf-8")
+    process = subprocess.Popen(
+        [*eval(line[1]), "--no-browser", "--port", "0"],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        assert "http://127.0.0.1:" in process.stdout.readline()
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 def start_play(folder: Path, *options: str) -> subprocess.Popen[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from rich.table import Table
 
 from pocket_uno_env import progress
-from pocket_uno_env.progress import Display
+from pocket_uno_env.progress import Display, console
 
 
 def test_compilation_does_not_count(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -22,3 +23,20 @@ def test_compilation_does_not_count(monkeypatch: pytest.MonkeyPatch, capsys) -> 
         "rounds: 200 of 1,000, 10/s, 80 s left, win rate 0.5",
         "rounds: 300 of 1,000, 10/s, 70 s left, win rate 0.5",
     ]
+
+
+def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """A run's folder may be called anything, on a terminal, too."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    name = "runs/[red]x[/red] :smile: [/]"
+    with Display() as display:
+        display.say(name)
+        display.begin(name, 10)
+        display.report(10, {})
+    table = Table(title=name)
+    table.add_column(name)
+    table.add_row(name)
+    console().print(table)
+    out, err = capsys.readouterr()
+    assert err.count(name) >= 2 and out.count(name) == 3
