@@ -22,6 +22,7 @@ from pocket_uno_env.agents.guarded import Guarded
 from pocket_uno_env.agents.play import Keeper, main
 from pocket_uno_env.agents.table import MAX_DECISIONS, Table, TableError
 from pocket_uno_env.agents.terminal import HELP, Left, Terminal, chosen_action
+from pocket_uno_env.record import Transcript
 from pocket_uno_env.referee import check_record
 from pocket_uno_env.rules import Rules, RulesError
 
@@ -207,24 +208,15 @@ def test_a_round_that_never_ends_is_truncated() -> None:
     assert result["end"] in ("blocked", "truncated") and table.turn <= MAX_DECISIONS + 1
 
 
-def test_long_rounds_go_on_at_the_same_pace() -> None:
-    """What a decision costs does not grow with the round."""
-    table = Table("pocket", [load("random")] * 3, match=False, seed=61)  # 4,811 decisions
+def test_events_are_those_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are noted as they happen; the round is not played again for each."""
+    replays, replay = [], Transcript.replay
 
-    def seconds(decisions: int) -> float:
-        start = time.process_time()
-        for _ in range(decisions):
-            table.ask_agent()
-            table.events(0, 200)
-        return time.process_time() - start
+    def counted(transcript: Transcript, rules: Rules) -> dict[str, Any]:
+        replays.append(1)
+        return replay(transcript, rules)
 
-    seconds(300)  # as many events as are told
-    early = seconds(300)
-    seconds(3000)
-    assert table.running and seconds(300) < 3 * early + 0.2
-
-
-def test_events_are_those_of_the_record() -> None:
+    monkeypatch.setattr(Transcript, "replay", counted)
     table = Table("classic", [load("random-uno"), load("counter"), load("greedy")], seed=6)
     for _ in range(400):
         if table.over:
@@ -233,7 +225,8 @@ def test_events_are_those_of_the_record() -> None:
             table.ask_agent()
         else:
             table.next_round()
-        assert table._events == table._rounds[-1].replay(table.rules)["events"]
+        assert not replays
+        assert table._events == replay(table._rounds[-1], table.rules)["events"]
         told = table.events(0)
         assert table.events(0, 7) == told[-7:] and len(told) == len(table._events)
     assert table.round > 1

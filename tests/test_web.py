@@ -952,12 +952,12 @@ def test_a_page_that_does_not_read_stalls_nobody(monkeypatch: pytest.MonkeyPatch
             deaf = await deaf_page(client, token)
             while len(place.pages) < 2:
                 await asyncio.sleep(0.01)
-            slowest = told = 0.0
-            while len(place.pages) == 2 and told < 20_000:
-                start = time.monotonic()
+            for _ in range(20_000):
                 await page.ask("state", do="pace", pace=None)
-                slowest, told = max(slowest, time.monotonic() - start), told + 1
-            assert slowest < 5 and len(place.pages) == 1
+                if len(place.pages) == 1:
+                    break
+            else:
+                raise AssertionError("the page is not lost")
             await page.say(do="pace", pace=0)
             await page.my_turn()
             deaf.close()

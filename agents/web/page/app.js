@@ -58,7 +58,7 @@
     } else if (message.type === "record") {
       keep(message.record);
     } else if (message.type === "error") {
-      say(message.error);
+      if (!room || message.do !== "analyse") say(message.error); // the panel says why there is no analysis
       if (message.do === "sit") { token = null; location.hash = "play"; }
       if (room) room.failed(message);
     }
