@@ -9,6 +9,7 @@ train.py in runs/ablation/; one that was interrupted is taken up again.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -77,8 +78,13 @@ def table(results: dict[str, Rates]) -> str:
 
 def main() -> int:
     """Train, measure, write the figures and the table."""
+    parser = argparse.ArgumentParser(
+        description=str(__doc__), formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--table", action="store_true", help="train and measure nothing")
+    options = parser.parse_args()
     results: dict[str, Rates] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in VARIANTS if "--table" not in sys.argv else ():
+    for name in () if options.table else VARIANTS:
         if name not in results:
             results[name] = measure(train(name))
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
