@@ -20,9 +20,9 @@ from pocket_uno_env.agents.policy import PolicyAgent
 from pocket_uno_env.agents.registry import networks
 from pocket_uno_env.agents.table import Table
 from pocket_uno_env.batch import Batch
-from pocket_uno_env.rows import reset_rows
 from pocket_uno_env.gym_env import PocketUnoEnv
 from pocket_uno_env.learner_games import LearnerGames
+from pocket_uno_env.rows import reset_rows
 from pocket_uno_env.rules import Rules, RulesError
 from pocket_uno_env.state import End, new_rows
 
