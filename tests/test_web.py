@@ -839,7 +839,6 @@ MACHINE = socket.gethostname()
         (Doors("::1", ["https://a.org"]), "a.org", "http://a.org", True),
         (Doors("::1", ["https://a.org"]), "b.org", "https://a.org", False),
     ],
-    ids=str,
 )
 def test_who_is_answered(doors: Doors, host: str, origin: str | None, answered: bool) -> None:
     refusal = doors.refusal([host], [] if origin is None else [origin])
