@@ -151,7 +151,7 @@ class Agent(ABC):
     One door stands before every decision, whoever asks: `act_rows` and `opinion` of every class
     that derives from this one are checked before and after. Before, that the rows are running games
     of one number of players, and by `check` that the agent plays such games, once for a game;
-    after, that the actions are legal. `AgentError` says what was wrong, and nothing has happened.
+    after, that the actions are legal. `AgentError` says what was wrong, and no game has moved on.
     What the class implements can rely on its arguments, and whoever calls it on the answer.
 
     Attributes
