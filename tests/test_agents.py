@@ -148,7 +148,7 @@ def test_a_changed_mask_makes_nothing_legal():
 
 def test_the_error_names_the_phase():
     rows = dealt(1)
-    rows["phase"] = Phase.UNO
+    rows["phase"], rows["actor"], rows["top_before"] = Phase.UNO, rows["to_act"], rows["top"]
     agent = ObservationAgent("mine", lambda o, m: [catalogue(POCKET).id("draw")])
     with pytest.raises(AgentError, match="in phase uno; legal: say uno, stay silent"):
         agent.act_rows(POCKET, rows, np.array([0]))
