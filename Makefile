@@ -125,7 +125,7 @@ classic-2p := --rules classic --opponents strong greedy --steps 1500000 --thread
 
 weights: $(STAMP) ## Train and publish anew the networks that come with the package
 	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --deals 0 \
-	--out runs/$(name) && $(BIN)/python -m pocket_uno_env.agents.publish runs/$(name) $(name) &&) \
+	--out runs/$(name) && $(BIN)/python -m pocket_uno_env.training.publish runs/$(name) $(name) &&) \
 	$(BIN)/python docs/generate.py
 
 scripted: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)
@@ -169,12 +169,13 @@ test-wheel: $(STAMP) ## Install the wheel in clean environments, and use it (min
 # The kernels as plain Python, whose integers NumPy warns about when they wrap around: the rule cases,
 # since random games take a thousand times as long. And compiled with a check of every index.
 QUICK := -m 'not slow and not soak'
-RULE_TESTS := $(addprefix tests/test_,rule_cases.py rules.py engine.py observation.py record.py)
+RULE_TESTS := tests/rules $(addprefix tests/engine/test_,rule_cases.py engine.py) \
+	tests/observation/test_observation.py tests/records/test_record.py
 
 test-interpreted: $(STAMP) ## The tests of the rules with interpreted kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(QUICK) \
 	-W 'ignore:overflow encountered:RuntimeWarning' \
-	$(filter %rule_cases.py %rules.py,$(RULE_TESTS)) $(ARGS)
+	$(filter %rule_cases.py %rules,$(RULE_TESTS)) $(ARGS)
 
 test-bounds: $(STAMP) ## The tests of the rules with bounds checks
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m pytest -n 2 $(QUICK) \
@@ -183,13 +184,13 @@ test-bounds: $(STAMP) ## The tests of the rules with bounds checks
 # Other versions' own warnings are no faults of this package.
 PIP        := -m pip install --quiet --disable-pip-version-check
 TEST_TOOLS := hypothesis pytest pytest-xdist pyyaml
-DEPENDENCY_TESTS := $(addprefix tests/test_,main.py aec.py gym.py sb3_env.py networks.py \
-	evaluate.py statistics.py ratings.py sight.py web.py train.py)
+DEPENDENCY_TESTS := $(wildcard $(addprefix tests/*/test_,main.py aec.py gym.py sb3_env.py \
+	networks.py evaluate.py statistics.py ratings.py sight.py web.py train.py))
 
-.venv-oldest/.installed: pyproject.toml tests/oldest.py
+.venv-oldest/.installed: pyproject.toml tests/support/oldest.py
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python $(PIP) torch==2.13.0
-	$(PYTHON) tests/oldest.py > .venv-oldest/oldest.txt
+	$(PYTHON) tests/support/oldest.py > .venv-oldest/oldest.txt
 	.venv-oldest/bin/python $(PIP) -r .venv-oldest/oldest.txt -e . $(TEST_TOOLS)
 	@touch $@
 
@@ -206,8 +207,8 @@ test-oldest test-newest:
 
 # All that needs no PyTorch: make test-python PYTHON=python3.13
 VERSION = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-WITHOUT_TORCH := $(addprefix --ignore=tests/test_,examples.py gym.py memory.py networks.py sb3_env.py train.py \
-	training.py browser.py docs.py)
+WITHOUT_TORCH := $(addprefix --ignore=,tests/training $(wildcard $(addprefix tests/*/test_,\
+	examples.py gym.py memory.py networks.py sb3_env.py browser.py docs.py)))
 
 test-python: pyproject.toml ## The tests that need no PyTorch, by another Python
 	$(PYTHON) -m venv .venv-$(VERSION)

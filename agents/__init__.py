@@ -4,8 +4,8 @@ In a clone this package stands at the top as ``agents/``; it is installed, and i
 ``pocket_uno_env.agents``. Loading scripted agents needs no PyTorch.
 """
 
-from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent, Opinion
-from pocket_uno_env.agents.registry import describe, load, names, networks, register
+from .agent import Agent, AgentError, ObservationAgent, Opinion
+from .registry import describe, load, names, networks, register
 
 __all__ = [
     "Agent",

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pocket_uno_env import batch
-from pocket_uno_env.agents.protocol import Agent, AgentError
-from pocket_uno_env.kernel import kernel
-from pocket_uno_env.rng import mix, next_state
-from pocket_uno_env.rules import Rules
-from pocket_uno_env.scripted import Policy
+from pocket_uno_env.agents.scripted.policies import Policy, act_index
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.rules.rules import Rules
+
+from .agent import Agent, AgentError
 
 _11 = np.uint64(11)
 
@@ -60,7 +60,7 @@ class NoisyAgent(Agent):
         actions = np.zeros(len(index), np.int64)
         erring = index[random]
         drawn = np.zeros(len(erring), np.int64)
-        batch.act_index(rules._table, rows, erring, int(Policy.RANDOM), drawn)
+        act_index(rules._table, rows, erring, int(Policy.RANDOM), drawn)
         actions[random] = drawn
         if not random.all():
             actions[~random] = self.agent.act_rows(rules, rows, index[~random])

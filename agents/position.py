@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from pocket_uno_env.actions import catalogue
-from pocket_uno_env.cards import COLOR_NAMES, COLORS, DIGITS, WILDS
-from pocket_uno_env.deal import deal_round, new_game
-from pocket_uno_env.excerpt import excerpt
-from pocket_uno_env.kernel import kernel
-from pocket_uno_env.piles import draw_card, lay, leave_hand, reshuffle
-from pocket_uno_env.rows import step_rows
-from pocket_uno_env.rules import Rules, RulesError
-from pocket_uno_env.sight import legal_names
-from pocket_uno_env.snapshot import phase_name
-from pocket_uno_env.state import Phase, new_rows
+from pocket_uno_env.arguments import excerpt
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.engine.deal import deal_round, new_game
+from pocket_uno_env.engine.piles import draw_card, lay, leave_hand, reshuffle
+from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.records.snapshot import phase_name
+from pocket_uno_env.rows import legal_names, step_rows
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.cards import COLOR_NAMES, COLORS, DIGITS, WILDS
+from pocket_uno_env.rules.phases import Phase
+from pocket_uno_env.rules.rules import Rules, RulesError
 
 PHASES = ("play", "drawn", "challenge", "uno", "catch", "give")
 _FIELDS = {

@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pocket_uno_env import scripted
-from pocket_uno_env.agents.protocol import Agent, AgentError, ObservationAgent
-from pocket_uno_env.agents.scripted import ScriptedAgent, policy_name
+from pocket_uno_env.agents.scripted import policies
+from pocket_uno_env.agents.scripted.agent import ScriptedAgent, policy_name
+
+from .agent import Agent, AgentError, ObservationAgent
 
 Make = Callable[[str], Agent]
 """Makes an agent from what stands after the colon, ``""`` if there is none."""
 
-NETWORKS = Path(__file__).parent / "networks"
+NETWORKS = Path(__file__).parent / "trained" / "networks"
 """Trained networks with their cards, written by ``python -m agents.publish``."""
 
 
@@ -198,13 +199,13 @@ def _not_found(module: str) -> str:
     return f"No module named {module!r} in {places[0]}, nor in the rest of sys.path"
 
 
-def _register_scripted(policy: scripted.Policy) -> None:
-    kernel = getattr(scripted, f"{policy.name.lower()}_action", None)
+def _register_scripted(policy: policies.Policy) -> None:
+    kernel = getattr(policies, f"{policy.name.lower()}_action", None)
     about = (kernel.__doc__ or "").strip().split("\n")[0] if kernel else ""
     register(policy_name(policy), about)(lambda argument: ScriptedAgent(policy))
 
 
-for _policy in scripted.Policy:
+for _policy in policies.Policy:
     _register_scripted(_policy)
 
 
@@ -215,7 +216,7 @@ def _trained(argument: str) -> Agent:
         raise AgentError(f"no trained model {argument!r}: there is no such file or folder")
     try:
         # Here, because it needs more packages than all other agents do.
-        policy = importlib.import_module("pocket_uno_env.agents.policy")
+        policy = importlib.import_module("pocket_uno_env.agents.trained.policy")
         agent: Agent = policy.load_policy(argument)
     except ImportError as error:
         raise AgentError(
@@ -318,7 +319,7 @@ def _noisy(argument: str) -> Agent:
 @register("rlcard-rule")
 def _rlcard_rule(argument: str) -> Agent:
     """RLCard's rule agent, for the classic game: plays what it can at random, wilds last."""
-    rule = importlib.import_module("pocket_uno_env.agents.rlcard_rule")
+    rule = importlib.import_module("pocket_uno_env.agents.scripted.rlcard_rule")
     agent: Agent = rule.RlcardRuleAgent()
     return agent
 
@@ -332,7 +333,9 @@ def _rlcard(argument: str) -> Agent:
 
 
 def _searching(argument: str, **how: bool) -> Agent:
-    search = importlib.import_module("pocket_uno_env.agents.search")  # compiles more than others
+    search = importlib.import_module(
+        "pocket_uno_env.agents.search.agent"
+    )  # compiles more than others
     budget, settings = search.parse(argument, **how)
     agent: Agent = search.SearchAgent(budget, settings, load=load, **how)
     return agent

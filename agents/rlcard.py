@@ -18,19 +18,20 @@ from rlcard.agents import RandomAgent
 from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE, encode_hand, encode_target
 from rlcard.models.registration import model_registry
 
-from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
-from pocket_uno_env.agents.protocol import Agent, AgentError
-from pocket_uno_env.agents.registry import load
-from pocket_uno_env.baselines import otherwise, sociable_action
-from pocket_uno_env.bits import EMPTY
-from pocket_uno_env.cards import COLORS
-from pocket_uno_env.information import discarded_count, own_count
-from pocket_uno_env.kernel import kernel
-from pocket_uno_env.rng import mix, next_state
+from pocket_uno_env.agents.scripted.choices import otherwise, sociable_action
+from pocket_uno_env.compiled.bits import EMPTY
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.observation.information import discarded_count, own_count
 from pocket_uno_env.rows import mask_rows
-from pocket_uno_env.rules import Rules
-from pocket_uno_env.state import Phase
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.cards import COLORS
+from pocket_uno_env.rules.phases import Phase
+from pocket_uno_env.rules.rules import Rules
+
+from .agent import Agent, AgentError
+from .position import AdviceError, position_rows, read_position
+from .registry import load
 
 CLASSIC = Rules.preset("classic")
 LIKE_RLCARD = Rules.preset(

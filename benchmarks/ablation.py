@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 
 from pocket_uno_env.agents import load
-from pocket_uno_env.arena import play
-from pocket_uno_env.statistics import rate_estimate
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs" / "ablation"

@@ -16,17 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from pocket_uno_env.actions import Move
-from pocket_uno_env.baselines import cardless
-from pocket_uno_env.bits import EMPTY, add_card, bit, first, has_card, remove_card, without_first
-from pocket_uno_env.cards import CARD_WORDS
-from pocket_uno_env.determinize import list_unseen
-from pocket_uno_env.engine import apply, is_guilty, matching_kinds, write_mask
-from pocket_uno_env.kernel import kernel, unowned
-from pocket_uno_env.piles import shuffle
-from pocket_uno_env.rng import bounded, mix, next_state
-from pocket_uno_env.scripted import Policy, act
-from pocket_uno_env.state import End, Phase
+from pocket_uno_env.agents.scripted.choices import cardless
+from pocket_uno_env.agents.scripted.policies import Policy, act
+from pocket_uno_env.agents.search.determinize import list_unseen
+from pocket_uno_env.compiled.bits import (
+    EMPTY,
+    add_card,
+    bit,
+    first,
+    has_card,
+    remove_card,
+    without_first,
+)
+from pocket_uno_env.compiled.kernel import kernel, unowned
+from pocket_uno_env.compiled.rng import bounded, mix, next_state
+from pocket_uno_env.engine.legality import is_guilty, matching_kinds, write_mask
+from pocket_uno_env.engine.piles import shuffle
+from pocket_uno_env.engine.transition import apply
+from pocket_uno_env.rules.actions import Move
+from pocket_uno_env.rules.cards import CARD_WORDS
+from pocket_uno_env.rules.phases import End, Phase
 
 LONGEST = 64
 """Decisions of seat 1 that are remembered; rounds with more are left there."""

@@ -28,19 +28,19 @@ import numpy as np
 import tyro
 from posterior import LONGEST, advantages, play_on
 
-from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
-from pocket_uno_env.agents.search import SearchAgent
-from pocket_uno_env.batch import act_rows
-from pocket_uno_env.deal import deal_round, new_game
-from pocket_uno_env.kernel import kernel
-from pocket_uno_env.progress import Display
-from pocket_uno_env.rng import mix, row_seed
+from pocket_uno_env.agents.scripted.policies import Policy, act_rows
+from pocket_uno_env.agents.search.agent import SearchAgent
+from pocket_uno_env.agents.search.flat import begin_row, compare_row
+from pocket_uno_env.cli.progress import Display
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import mix, row_seed
+from pocket_uno_env.engine.deal import deal_round, new_game
+from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.rows import mask_rows
-from pocket_uno_env.rules import Rules, RulesError
-from pocket_uno_env.scripted import Policy
-from pocket_uno_env.search import begin_row, compare_row
-from pocket_uno_env.state import NO_SEAT, End, new_rows
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.phases import End
+from pocket_uno_env.rules.rules import Rules, RulesError
 
 PERFECT = "perfect belief"
 LEARNED = "learned belief"

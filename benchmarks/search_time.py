@@ -19,19 +19,21 @@ from typing import Any
 import numpy as np
 import tyro
 
-from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import AgentError, load
-from pocket_uno_env.agents.search import SearchAgent
-from pocket_uno_env.arena import play
-from pocket_uno_env.deal import deal_round, new_game
-from pocket_uno_env.engine import apply
-from pocket_uno_env.kernel import kernel
-from pocket_uno_env.rng import row_seed
+from pocket_uno_env.agents.scripted.policies import Policy, act
+from pocket_uno_env.agents.search.agent import SearchAgent
+from pocket_uno_env.agents.search.flat import begin
+from pocket_uno_env.agents.search.playouts import imagine, play_out
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import row_seed
+from pocket_uno_env.engine.deal import deal_round, new_game
+from pocket_uno_env.engine.state import NO_SEAT, new_rows
+from pocket_uno_env.engine.transition import apply
+from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.rows import mask_rows
-from pocket_uno_env.rules import Rules
-from pocket_uno_env.scripted import Policy, act
-from pocket_uno_env.search import begin, imagine, play_out
-from pocket_uno_env.state import NO_SEAT, End, Phase, new_rows
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.phases import End, Phase
+from pocket_uno_env.rules.rules import Rules
 
 
 @dataclass

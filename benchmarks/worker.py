@@ -97,8 +97,8 @@ def batch(
     """The batch, all seats played by a scripted policy, with the outputs that are asked for."""
 
     def run() -> Iterator[Counts]:
+        from pocket_uno_env.agents.scripted.policies import Policy
         from pocket_uno_env.batch import Batch
-        from pocket_uno_env.scripted import Policy
 
         games = Batch(num_games, num_players=num_players)
         mask = np.zeros((num_games, games.n_actions), np.int8) if masks else None
@@ -118,7 +118,7 @@ def batch(
 def greedy_rounds() -> Iterator[Counts]:
     """Greedy against greedy inside the arena's compiled loop."""
     from pocket_uno_env.agents import load
-    from pocket_uno_env.arena import play
+    from pocket_uno_env.evaluation.arena import play
 
     agents, seed = [load("greedy")], 0
     while True:
@@ -145,7 +145,7 @@ def vec_env(num_envs: int, view: str = "plain") -> Measure:
     """The native VecEnv against greedy; the learner's decisions."""
 
     def run() -> Iterator[Counts]:
-        from pocket_uno_env.sb3_env import LearnerVecEnv
+        from pocket_uno_env.envs.sb3 import LearnerVecEnv
 
         return vec_loop(LearnerVecEnv(num_envs, seed=0, view=view))
 
@@ -156,14 +156,14 @@ def dummy_vec_env() -> Iterator[Counts]:
     """The single-learner environment in SB3's DummyVecEnv."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    from pocket_uno_env.gym_env import PocketUnoEnv
+    from pocket_uno_env.envs.gym import PocketUnoEnv
 
     return vec_loop(DummyVecEnv([PocketUnoEnv] * 16))
 
 
 def vec_env_bound() -> Iterator[Counts]:
     """What the loop makes of a native VecEnv of 1,024 games that plays no game."""
-    from pocket_uno_env.sb3_env import LearnerVecEnv
+    from pocket_uno_env.envs.sb3 import LearnerVecEnv
 
     class Empty(LearnerVecEnv):
         def step_async(self, actions: Any) -> None:
@@ -186,7 +186,7 @@ def training() -> Iterator[Counts]:
     import torch
 
     from pocket_uno_env.training.networks import multiplies_bfloat16
-    from train import Settings, environment, new_model, rules_of
+    from pocket_uno_env.training.program import Settings, environment, new_model, rules_of
 
     torch.set_num_threads(1)
     precision = "bfloat16" if multiplies_bfloat16() else "float32"

@@ -23,7 +23,7 @@ import generate_environment
 from pocket_uno_env import describe as describe_observation
 from pocket_uno_env import pocket_uno_v0
 from pocket_uno_env.agents import describe, load, names, registry
-from pocket_uno_env.tables import rules_title
+from pocket_uno_env.evaluation.report.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -39,7 +39,7 @@ OPENSPIEL = ROOT / "docs" / "ecosystem" / "openspiel.md"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo", "onnx", "rllib", "rlcard", "spiel")
 """Agents that `names` leaves out, because they need an argument."""
 RESULTS = ROOT / "docs" / "results"
-LADDERS = ROOT / "pocket_uno_env" / "ladders"
+LADDERS = ROOT / "pocket_uno_env" / "evaluation" / "ladders"
 RECORD_SEED = 5
 
 
@@ -256,10 +256,12 @@ def tests() -> str:
     """How many tests of which kind there are; the functions rounded down, as they become more."""
     functions = sum(
         len(re.findall(r"^ *def test_", path.read_text("utf-8"), re.M))
-        for path in TESTS.glob("test_*.py")
+        for path in TESTS.rglob("test_*.py")
     )
-    cases = {path.name: path.read_text("utf-8").count("\n") for path in TESTS.glob("cases/*")}
-    mutants = ast.parse((TESTS / "mutants.py").read_text("utf-8")).body
+    cases = {
+        path.name: path.read_text("utf-8").count("\n") for path in TESTS.glob("engine/cases/*")
+    }
+    mutants = ast.parse((TESTS / "support" / "mutants.py").read_text("utf-8")).body
     changed = next(
         len(node.value.elts)
         for node in mutants

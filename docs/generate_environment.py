@@ -9,8 +9,9 @@ import inspect
 import re
 
 from pocket_uno_env import Rules, pocket_uno_v0
-from pocket_uno_env.actions import CARDLESS_MOVES, Catalogue, Move, catalogue
-from pocket_uno_env.observation import layout, observation_size, state_size
+from pocket_uno_env.observation.blocks import layout, observation_size
+from pocket_uno_env.observation.full_state import state_size
+from pocket_uno_env.rules.actions import CARDLESS_MOVES, Catalogue, Move, catalogue
 
 HOUSE = Rules.preset(
     "pocket", stacking="any", seven_zero=True, jump_in=True, forced_play=True, elimination=True

@@ -20,7 +20,7 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from pocket_uno_env import pocket_uno_v0
 from pocket_uno_env.agents import load
-from pocket_uno_env.agents.web.server import Server
+from pocket_uno_env.play.web.server import Server
 
 IMAGES = Path(__file__).resolve().parent / "images"
 RUN = Path("runs/ppo-default")

@@ -20,7 +20,8 @@ import tyro
 from torch import nn
 from torch.distributions import Categorical
 
-from pocket_uno_env import files, runs
+from pocket_uno_env import files
+from pocket_uno_env.agents.trained import run_folder
 from pocket_uno_env.batch import Batch
 
 
@@ -137,7 +138,7 @@ def train(args: Args) -> Path:
     critic = network(size, args.hidden, 1, 1.0)
     parameters = [*policy.parameters(), *critic.parameters()]
     optimizer = torch.optim.Adam(parameters, args.learning_rate, eps=1e-5)
-    folder = runs.new_folder(args.out, batch.rules.name, args.num_players)
+    folder = run_folder.new_folder(args.out, batch.rules.name, args.num_players)
 
     # One line more than a rollout has decisions: the last one is where the next rollout begins.
     steps, games = args.rollout, args.games
@@ -218,12 +219,12 @@ def save(
             tensors[f"{name}.{i}.bias"] = layer.bias.detach().numpy()
     layers = [batch.observation_size, *(layer.out_features for layer in policy[::2])]
     settings = {**asdict(args), "out": str(folder), "reward": "win"}
-    config = runs.config_of(
+    config = run_folder.config_of(
         batch.rules, args.num_players, "plain", layers, settings, "examples/cleanrl_ppo.py"
     )
-    files.write_json(folder / runs.CONFIG, config)
-    runs.save_tensors(folder / runs.MODEL, tensors, {"steps": args.steps})
+    files.write_json(folder / run_folder.CONFIG, config)
+    run_folder.save_tensors(folder / run_folder.MODEL, tensors, {"steps": args.steps})
 
 
 if __name__ == "__main__":
-    print(f"Model: {train(tyro.cli(Args)) / runs.MODEL}")
+    print(f"Model: {train(tyro.cli(Args)) / run_folder.MODEL}")

@@ -16,9 +16,9 @@ import ray
 import tyro
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from pocket_uno_env.progress import Display
-from pocket_uno_env.rllib_batch import BatchEnvRunner, FragmentsToBatch
-from pocket_uno_env.rllib_env import module_spec
+from pocket_uno_env.cli.progress import Display
+from pocket_uno_env.envs.rllib import module_spec
+from pocket_uno_env.envs.rllib_batch import BatchEnvRunner, FragmentsToBatch
 
 VIEW = "canonical"
 GAMMA, LAMBDA = 1.0, 0.95

@@ -14,7 +14,7 @@ import tyro
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
-from pocket_uno_env.rllib_env import PocketUnoMultiAgentEnv, module_spec
+from pocket_uno_env.envs.rllib import PocketUnoMultiAgentEnv, module_spec
 
 
 def config(num_players: int, env_runners: int, seed: int):

@@ -12,7 +12,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
-from pocket_uno_env.sb3_env import LearnerVecEnv
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
 
 
 def main(steps: int = 40_000, games: int = 256, seed: int = 1) -> None:

@@ -18,7 +18,7 @@ from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-from pocket_uno_env.gym_env import PocketUnoEnv
+from pocket_uno_env.envs.gym import PocketUnoEnv
 
 GAMES, EPOCHS, EPOCH = 16, 3, 2000
 

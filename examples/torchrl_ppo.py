@@ -13,7 +13,7 @@ from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOpe
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
-from pocket_uno_env.torchrl_env import LearnerTorchEnv
+from pocket_uno_env.envs.torchrl import LearnerTorchEnv
 
 GAMES, ROLLOUT, UPDATES, EPOCHS, PART = 256, 32, 6, 3, 1024
 

@@ -1,12 +1,11 @@
 """UNO Pocket and classic UNO as environments for training, benchmarking and studying agents."""
 
-from .observation import describe
-from .record import replay
-from .record_format import RecordError
-from .registration import register_envs
-from .rules import Rules, RulesError
+from .envs.registration import register_envs
+from .observation.blocks import describe
+from .records.record import RecordError, replay
+from .rules.rules import Rules, RulesError
+from .version import __version__
 
-__all__ = ["RecordError", "Rules", "RulesError", "describe", "replay"]
-__version__ = "0.1.0"
+__all__ = ["RecordError", "Rules", "RulesError", "__version__", "describe", "replay"]
 
 register_envs()

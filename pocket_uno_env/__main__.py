@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .program import run_program
-from .record_format import RecordError, parse_record, with_house_rules
-from .referee import Step, check_record, match_is_over, out_of_match, walk
-from .reference import COLORS, HOUSE_OFF, PRESETS, symbol_of
+from pocket_uno_env.cli.program import run_program
+from pocket_uno_env.reference.game import COLORS, HOUSE_OFF, PRESETS, symbol_of
+from pocket_uno_env.reference.record_format import RecordError, parse_record, with_house_rules
+from pocket_uno_env.reference.referee import Step, check_record, match_is_over, out_of_match, walk
 
 WIDTH = 80
 COLOR_NAMES = dict(zip(COLORS, ("red", "blue", "green", "yellow"), strict=True))
@@ -35,6 +35,10 @@ LONGEST_LINE = 1 << 25
 """The most bytes of a game: more than a million decisions."""
 PROGRAMS = {"evaluate": "evaluate.py: play agents", "train": "train.py: train an agent"}
 """Programs with options of their own, each in the extra of its name."""
+_MODULES = {
+    "evaluate": "pocket_uno_env.evaluation.program",
+    "train": "pocket_uno_env.training.program",
+}
 
 
 class UsageError(Exception):
@@ -66,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _program(name: str, arguments: Sequence[str]) -> int:
     """Run the program, which is a module of the installed package."""
     try:
-        program = importlib.import_module(f"pocket_uno_env.{name}")
+        program = importlib.import_module(_MODULES[name])
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("pocket_uno_env"):
             raise

@@ -9,20 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from . import row_kernels
-from .actions import catalogue
-from .buffers import as_integers, check_apart, check_buffer
-from .engine import apply, truncate, write_mask
-from .guard import Guard
-from .kernel import kernel, unowned
-from .observation import observation_size, write_observation
-from .payoff import REWARDS, round_payoffs
-from .row_kernels import next_game
-from .rows import check_seed, check_written, illegal_action
-from .rules import Rules, check_count, rules_of
-from .scripted import Policy, act
-from .state import End, new_rows
-from .validity import check_rows
+from pocket_uno_env import row_kernels
+from pocket_uno_env.agents.scripted.policies import Policy, _check_policy, act, act_index
+from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
+from pocket_uno_env.compiled.kernel import kernel, unowned
+from pocket_uno_env.engine.legality import write_mask
+from pocket_uno_env.engine.payoff import REWARDS, round_payoffs
+from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.guard import Guard
+from pocket_uno_env.observation.blocks import observation_size
+from pocket_uno_env.observation.encoders import write_observation
+from pocket_uno_env.row_kernels import next_game
+from pocket_uno_env.rows import illegal_action
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.phases import End
+from pocket_uno_env.rules.rules import Rules
 
 GIVEN = -1
 """In place of a policy: the caller gives the actions."""
@@ -60,7 +62,7 @@ class Batch:
     overwrites them whole.
 
     - masks: int8, ``(num_games, n_actions)``
-    - observations: float32, or uint8 (times `observation.COMPACT_SCALE`),
+    - observations: float32, or uint8 (times `encoders.COMPACT_SCALE`),
       ``(num_games, observation_size)``, each from the seat to act
 
     A batch survives pickle, deepcopy and fork, and goes on as the original does. A second thread
@@ -148,7 +150,7 @@ class Batch:
         payoffs : float32 array, shape ``(num_games, num_players)``, optional, written
             What each seat earned: zeros unless the round has just ended.
         ends : uint8 array, shape ``(num_games,)``, optional, written
-            `state.End`: why the round ended, or `End.RUNNING`.
+            `phases.End`: why the round ended, or `End.RUNNING`.
 
         Raises
         ------
@@ -259,37 +261,6 @@ class Batch:
             self._apart = buffers
 
 
-def act_rows(
-    rules: Rules | np.ndarray,
-    rows: np.ndarray,
-    index: np.ndarray,
-    policy: Policy | int,
-    actions: np.ndarray,
-) -> None:
-    """Write the action of a scripted policy in ``rows[index[j]]`` into ``actions[j]``.
-
-    As the functions of `rows`; of the rows the policies' generator moves on.
-
-    Parameters
-    ----------
-    index : int64 array, shape ``(m,)``
-        Running games.
-    actions : int64 array, shape ``(m,)``, written
-    """
-    found, index = rules_of(rules), as_integers("index", index)
-    _check_policy(policy)
-    check_buffer("actions", actions, (len(index),), np.int64)
-    check_written(rows)
-    check_apart({"actions": actions, "rows": rows}, {"index": index})
-    check_rows(found, rows, index=index, running=True)
-    act_index(found._table, rows, index, int(policy), actions)
-
-
-def _check_policy(policy: Any) -> None:
-    if policy not in list(Policy):
-        raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
-
-
 @kernel
 def step_games(
     rules, rows, policy, max_cycles, reward, actions, masks, observations, payoffs, ends
@@ -321,12 +292,3 @@ def step_games(
             write_mask(rules[0], row, unowned(masks)[i])
         if observations is not None:
             write_observation(rules[0], row, row.to_act, unowned(observations)[i])
-
-
-@kernel
-def act_index(rules, rows, index, policy, actions):
-    """`act_rows`, without its checks."""
-    rules = unowned(rules)
-    rows = unowned(rows)
-    for j in range(index.shape[0]):
-        actions[j] = act(rules[0], rows[index[j]], policy)

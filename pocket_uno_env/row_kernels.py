@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .deal import deal_round, new_game
-from .engine import apply, is_legal, truncate, write_mask
-from .kernel import atomic, kernel, unowned
-from .observation import write_observation, write_state
-from .rng import mix, next_state, row_seed
-from .state import NO_SEAT, End
+from pocket_uno_env.compiled.kernel import atomic, kernel, unowned
+from pocket_uno_env.compiled.rng import mix, next_state, row_seed
+from pocket_uno_env.engine.deal import deal_round, new_game
+from pocket_uno_env.engine.legality import is_legal, write_mask
+from pocket_uno_env.engine.state import NO_SEAT
+from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.observation.encoders import write_observation
+from pocket_uno_env.observation.full_state import write_state
+from pocket_uno_env.rules.phases import End
 
 
 @kernel

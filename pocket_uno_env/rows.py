@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from . import row_kernels
-from .actions import catalogue
-from .buffers import as_integers, check_apart, check_buffer
-from .observation import observation_size
-from .rules import Rules, check_count, rules_of
-from .snapshot import phase_name
-from .state import ROW
-from .validity import check_rows
+from pocket_uno_env import row_kernels
+from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
+from pocket_uno_env.engine.state import ROW
+from pocket_uno_env.engine.validity import check_rows
+from pocket_uno_env.observation.blocks import observation_size
+from pocket_uno_env.records.snapshot import phase_name
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.rules import Rules, rules_of
 
 
 def reset_rows(
@@ -123,13 +123,6 @@ def illegal_action(rules: Rules, rows: np.ndarray, place: int, action: int) -> s
     )
 
 
-def check_seed(name: str, value: Any) -> np.uint64:
-    """`value` as uint64, if it is a whole number from 0 to ``2**64 - 1``; else ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < 2**64:
-        raise ValueError(f"{name} is {value!r}; expected a whole number from 0 to {2**64 - 1}")
-    return np.uint64(value)
-
-
 def check_written(rows: Any) -> None:
     """Raise ValueError if rows that are about to be written cannot be."""
     if isinstance(rows, np.ndarray) and not rows.flags.writeable:
@@ -139,3 +132,11 @@ def check_written(rows: Any) -> None:
 def readable(rows: np.ndarray) -> np.ndarray:
     """The rows, or a copy of read-only ones: for other kinds of arrays Numba compiles anew."""
     return rows if rows.flags.writeable else rows.copy()
+
+
+def legal_names(rules: Rules, rows: Any) -> list[str]:
+    """The names of the legal actions of the seat to act in the first row, in catalogue order."""
+    names = catalogue(rules)
+    mask = np.zeros((1, len(names)), np.int8)
+    row_kernels.mask_rows(rules._table, rows, np.zeros(1, np.int64), mask)
+    return [names.names[action] for action in np.flatnonzero(mask[0])]

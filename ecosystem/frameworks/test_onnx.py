@@ -19,14 +19,14 @@ from onnx import TensorProto, helper, numpy_helper
 from programs import ROOT, run_example, run_page
 
 from pocket_uno_env import Rules, pocket_uno_v0
-from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import Agent, AgentError, load, networks
-from pocket_uno_env.agents.export import TOLERANCE, export, games, onnx_model
-from pocket_uno_env.agents.onnx_policy import OnnxAgent
-from pocket_uno_env.agents.policy import PolicyAgent, look
 from pocket_uno_env.agents.registry import NETWORKS
-from pocket_uno_env.arena import play
-from pocket_uno_env.observation import observation_size
+from pocket_uno_env.agents.trained.onnx_policy import OnnxAgent
+from pocket_uno_env.agents.trained.policy import PolicyAgent, look
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.observation.blocks import observation_size
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.training.export_onnx import TOLERANCE, export, games, onnx_model
 
 
 def as_torch(agent: PolicyAgent) -> torch.nn.Module:
@@ -105,7 +105,7 @@ def test_a_run_and_its_file_can_be_exported(tmp_path: Path) -> None:
     files = []
     for number, source in enumerate((run, run / "model.safetensors", "pocket-2p")):
         files.append(tmp_path / f"{number}.onnx")
-        said = program("-m", "pocket_uno_env.agents.export", str(source), str(files[-1]))
+        said = program("-m", "pocket_uno_env.training.export_onnx", str(source), str(files[-1]))
         assert "2,000 positions" in said.stdout, said
     assert len({file.read_bytes() for file in files}) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.onnx", "1.onnx", "2.onnx", "run"]
@@ -127,7 +127,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_plays_without_pytorch(file: Path) -> None:
     code = (
-        "import sys; from pocket_uno_env.agents import load; from pocket_uno_env.arena import play;"
+        "import sys; from pocket_uno_env.agents import load; from pocket_uno_env.evaluation.arena import play;"
         f"(games,) = play('pocket', 2, [load({str(file)!r}), load('random')], 20, 1);"
         "print(games.win_rates(0).mean(), *{'torch', 'onnx', 'safetensors'} & set(sys.modules))"
     )
@@ -139,7 +139,7 @@ def test_it_plays_without_pytorch(file: Path) -> None:
 def test_it_is_written_without_pytorch(file: Path, tmp_path: Path) -> None:
     code = (
         f"import sys; sys.argv[1:] = ['pocket-2p', {str(tmp_path / 'a.onnx')!r}];"
-        "from pocket_uno_env.agents.export import main; main();"
+        "from pocket_uno_env.training.export_onnx import main; main();"
         "print('loaded:', *{'torch', 'onnxscript'} & set(sys.modules))"
     )
     said = program("-c", code)
@@ -251,7 +251,7 @@ def test_files_that_do_not_fit_are_refused(file: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
-    command = ("-m", "pocket_uno_env.agents.export")
+    command = ("-m", "pocket_uno_env.training.export_onnx")
     for arguments, message in (
         (("greedy", str(tmp_path / "a.onnx")), "no trained network"),
         (("runs/none", str(tmp_path / "a.onnx")), "no such file"),

@@ -20,14 +20,14 @@ from programs import run_example, run_page
 
 from pocket_uno_env import Rules, pocket_uno_v0
 from pocket_uno_env.agents import Agent, AgentError, load
-from pocket_uno_env.agents.policy import PolicyAgent
-from pocket_uno_env.agents.spiel import AgentBot, AgentPolicy, SpielAgent, information_states
-from pocket_uno_env.arena import play
+from pocket_uno_env.agents.trained.policy import PolicyAgent
 from pocket_uno_env.batch import reset_rows
-from pocket_uno_env.history import History
-from pocket_uno_env.spiel_game import SHORT_NAME, PocketUnoGame
-from pocket_uno_env.spiel_game import load as load_game
-from pocket_uno_env.state import new_rows
+from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.envs.openspiel.bots import AgentBot, AgentPolicy, SpielAgent, information_states
+from pocket_uno_env.envs.openspiel.game import SHORT_NAME, PocketUnoGame
+from pocket_uno_env.envs.openspiel.game import load as load_game
+from pocket_uno_env.envs.openspiel.history import History
+from pocket_uno_env.evaluation.arena import play
 
 HOUSE = Rules.preset(
     "classic",

@@ -19,7 +19,6 @@ from rlcard.games.uno.utils import ACTION_LIST
 from rlcard.models import uno_rule_models
 
 from pocket_uno_env import Rules, pocket_uno_v0
-from pocket_uno_env.actions import catalogue
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.rlcard import (
     LIKE_RLCARD,
@@ -31,11 +30,13 @@ from pocket_uno_env.agents.rlcard import (
     models,
     to_rlcard,
 )
-from pocket_uno_env.arena import play
+from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.batch import Batch, reset_rows
-from pocket_uno_env.rules_file import load_rules
-from pocket_uno_env.scripted import Policy
-from pocket_uno_env.state import Phase, new_rows
+from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.file import load_rules
+from pocket_uno_env.rules.phases import Phase
 
 CLASSIC = Rules.preset("classic")
 

@@ -22,7 +22,7 @@ from tianshou.utils.net.common import Net
 from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 
 from pocket_uno_env import pocket_uno_v0
-from pocket_uno_env.gym_env import PocketUnoEnv
+from pocket_uno_env.envs.gym import PocketUnoEnv
 
 
 @pytest.mark.parametrize("name", ["tianshou_multiagent", "tianshou_dqn"])

@@ -14,8 +14,8 @@ from torchrl.envs import GymWrapper, check_env_specs
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 
 from pocket_uno_env import pocket_uno_v0
-from pocket_uno_env.sb3_env import LearnerVecEnv
-from pocket_uno_env.torchrl_env import LearnerTorchEnv
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
+from pocket_uno_env.envs.torchrl import LearnerTorchEnv
 
 
 @pytest.mark.parametrize("name", ["torchrl_pettingzoo", "torchrl_ppo"])

@@ -11,10 +11,10 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from rllib_batch import config
 
-from pocket_uno_env.observation import COMPACT_SCALE
-from pocket_uno_env.rllib_batch import BatchEnvRunner, FragmentsToBatch, concatenate
-from pocket_uno_env.rllib_env import game_spaces, module_spec
-from pocket_uno_env.state import End
+from pocket_uno_env.envs.rllib import game_spaces, module_spec
+from pocket_uno_env.envs.rllib_batch import BatchEnvRunner, FragmentsToBatch, concatenate
+from pocket_uno_env.observation.encoders import COMPACT_SCALE
+from pocket_uno_env.rules.phases import End
 
 GAMES, STEPS = 6, 120
 GAMMA, LAMBDA = 0.97, 0.9

@@ -13,11 +13,11 @@ from ray.rllib.core.columns import Columns
 from rllib_batch import config
 
 from pocket_uno_env.agents import AgentError, load
-from pocket_uno_env.agents.rllib import export
-from pocket_uno_env.arena import play
+from pocket_uno_env.agents.trained.rllib_checkpoint import export
 from pocket_uno_env.batch import Batch
-from pocket_uno_env.canonical import color_tables, to_view
-from pocket_uno_env.rllib_batch import as_input
+from pocket_uno_env.envs.rllib_batch import as_input
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.observation.canonical import color_tables, to_view
 
 PLAYERS, BATCH = 3, 4096
 LIFETIME = ("env_runners", "num_env_steps_sampled_lifetime")

@@ -8,7 +8,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from rllib_pettingzoo import config
 
-from pocket_uno_env.rllib_env import PocketUnoMultiAgentEnv
+from pocket_uno_env.envs.rllib import PocketUnoMultiAgentEnv
 
 PLAYERS = (2, 3, 4)
 

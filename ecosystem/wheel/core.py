@@ -9,8 +9,8 @@ import pettingzoo
 
 import pocket_uno_env
 from pocket_uno_env import Rules, agents, pocket_uno_v0, replay
+from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.batch import Batch
-from pocket_uno_env.scripted import Policy
 
 assert Path(pocket_uno_env.__file__).is_relative_to(sys.prefix), pocket_uno_env.__file__
 

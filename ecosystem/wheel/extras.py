@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pocket_uno_env
 from pocket_uno_env.agents import load, names, networks
-from pocket_uno_env.agents.web.server import PAGE
-from pocket_uno_env.arena import play
-from pocket_uno_env.statistics import rate_estimate
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
+from pocket_uno_env.play.web.server import PAGE
 
 assert Path(pocket_uno_env.__file__).is_relative_to(sys.prefix), pocket_uno_env.__file__
 

@@ -7,12 +7,12 @@ import numpy as np
 from pocket_uno_env import Rules, describe, pocket_uno_v0, replay
 from pocket_uno_env.agents import Agent, ObservationAgent, load, names
 from pocket_uno_env.agents import describe as about
-from pocket_uno_env.arena import play
+from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.batch import Batch
-from pocket_uno_env.gym_env import PocketUnoEnv
-from pocket_uno_env.scripted import Policy
-from pocket_uno_env.statistics import rate_estimate
-from pocket_uno_env.vector_env import PocketUnoVectorEnv
+from pocket_uno_env.envs.gym import PocketUnoEnv
+from pocket_uno_env.envs.gym_vector import PocketUnoVectorEnv
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 
 rules = Rules.preset("pocket", two_player_reverse="literal")
 assert_type(rules, Rules)

@@ -16,10 +16,10 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from pocket_uno_env.critic import colored_kinds, hidden_size, write_hidden_rows
-from pocket_uno_env.learner_games import LearnerGames
-from pocket_uno_env.observation import state_size
-from pocket_uno_env.sb3_env import LearnerVecEnv
+from pocket_uno_env.agents.trained.critic import colored_kinds, hidden_size, write_hidden_rows
+from pocket_uno_env.envs.learner_games import LearnerGames
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
+from pocket_uno_env.observation.full_state import state_size
 
 
 class AllHands(VecEnvWrapper):

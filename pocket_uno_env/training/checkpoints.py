@@ -17,10 +17,11 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from pocket_uno_env import __version__, runs
-from pocket_uno_env.learner import BOOK
-from pocket_uno_env.progress import Report
-from pocket_uno_env.state import ROW
+from pocket_uno_env.agents.trained import run_folder
+from pocket_uno_env.cli.progress import Report
+from pocket_uno_env.engine.state import ROW
+from pocket_uno_env.envs.learner_kernels import BOOK
+from pocket_uno_env.version import __version__
 
 from .networks import MaskedPolicy, networks, weights
 
@@ -53,7 +54,7 @@ def capture(model: MaskablePPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     Returns
     -------
     tensors, about
-        What `runs.save_checkpoint` takes: weights, optimizer, games, random generators.
+        What `run_folder.save_checkpoint` takes: weights, optimizer, games, random generators.
     """
     monitor = model.env
     kind, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)
@@ -85,36 +86,38 @@ def check(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, A
     The games themselves are checked where they are taken up, in `LearnerVecEnv.set_state`.
     """
     if about.get("layout") != LAYOUT:
-        raise runs.RunError(
+        raise run_folder.RunError(
             f"it was written by version {str(about.get('version', 'unknown'))[:40]}, which keeps "
             f"games in another form than this one, {__version__}; go on with that version, or "
             "start a new run"
         )
     needed = [name for name in About.__annotations__ if name != "taught"]
-    runs.check_fields("it", about, About, needed)
+    run_folder.check_fields("it", about, About, needed)
     if min(about["steps"], about["updates"], about.get("taught", 0)) < 0:
-        raise runs.RunError("it says that less than nothing has been made")
+        raise run_folder.RunError("it says that less than nothing has been made")
     position, has_gauss, _ = about["numpy"]
     if not (0 <= position <= 624 and 0 <= has_gauss <= 1):
-        raise runs.RunError(f"its numpy is {about['numpy']}, no place in a stream of numbers")
+        raise run_folder.RunError(f"its numpy is {about['numpy']}, no place in a stream of numbers")
     expected = _expected(model)
     for name, array in tensors.items():
         if name not in expected:
-            raise runs.RunError(f"it has {name[:80]!r}, which a run with these settings has not")
+            raise run_folder.RunError(
+                f"it has {name[:80]!r}, which a run with these settings has not"
+            )
         like = expected[name]
         shape = array.shape if name == "env.pool.codes" and array.ndim == 1 else like.shape
         if (array.shape, array.dtype) != (shape, like.dtype):
-            raise runs.RunError(
+            raise run_folder.RunError(
                 f"its {name} is {array.dtype} of shape {array.shape}; expected {like.dtype} of "
                 f"shape {like.shape}"
             )
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise runs.RunError(f"its {name} has numbers that are not finite")
+            raise run_folder.RunError(f"its {name} has numbers that are not finite")
         if name.endswith((".step", ".exp_avg_sq", "_lengths")) and (array < 0).any():
-            raise runs.RunError(f"its {name} has numbers below 0")
+            raise run_folder.RunError(f"its {name} has numbers below 0")
     for name in expected:
         if name not in tensors and not name.startswith("adam."):
-            raise runs.RunError(f"it has no {name}, which a run with these settings has")
+            raise run_folder.RunError(f"it has no {name}, which a run with these settings has")
 
 
 def _expected(model: MaskablePPO) -> dict[str, np.ndarray]:
@@ -154,7 +157,7 @@ def restore(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str,
         torch.set_rng_state(torch.from_numpy(tensors["random.torch"]))
         np.random.set_state(("MT19937", tensors["random.numpy"], position, has_gauss, gauss))
     except (ValueError, RuntimeError) as error:
-        raise runs.RunError(str(error)) from error
+        raise run_folder.RunError(str(error)) from error
     model._last_episode_starts = state["episode_starts"]
     monitor.episode_returns = state["episode_returns"]
     monitor.episode_lengths = state["episode_lengths"]
@@ -258,7 +261,7 @@ class Keeper(BaseCallback):
         """Write a checkpoint, unless that of this step is written; only between rollouts."""
         steps = self.model.num_timesteps
         if steps != self._saved:
-            self._write(self.model, steps, runs.STEP, {})
+            self._write(self.model, steps, run_folder.STEP, {})
             self._saved = steps
 
     def _write(self, model: MaskablePPO, made: int, stage: str, more: dict[str, Any]) -> None:
@@ -267,17 +270,17 @@ class Keeper(BaseCallback):
             name for name, array in weights(model.policy).items() if not np.isfinite(array).all()
         ]
         if lost:
-            raise runs.RunError(
+            raise run_folder.RunError(
                 f"after {made:,} decisions {lost[0]} is not finite any more: the training has "
                 "diverged; try a smaller learning rate. The last checkpoint is from before"
             )
         about |= {**self.spent, **more}
-        runs.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
+        run_folder.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
 
     def before_ppo(self, model: MaskablePPO, made: int) -> None:
         """The same between two rollouts of what comes before, of which `made` are made."""
         if self.interrupts.wanted or made >= self._taught + self.every:
-            self._write(model, made, runs.LESSON, {"taught": made})
+            self._write(model, made, run_folder.LESSON, {"taught": made})
             self._taught = made
         if self.interrupts.wanted:
             raise Interrupted

@@ -10,8 +10,8 @@ from sb3_contrib import MaskablePPO
 from torch import nn
 
 from pocket_uno_env.agents import Agent
-from pocket_uno_env.progress import Report
-from pocket_uno_env.sb3_env import LearnerVecEnv
+from pocket_uno_env.cli.progress import Report
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
 
 from .networks import MaskedPolicy
 

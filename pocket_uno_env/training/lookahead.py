@@ -19,9 +19,9 @@ import torch
 from sb3_contrib import MaskablePPO
 from torch import Tensor, nn
 
-from pocket_uno_env.learner_games import LearnerGames
-from pocket_uno_env.progress import Report
-from pocket_uno_env.state import End
+from pocket_uno_env.cli.progress import Report
+from pocket_uno_env.envs.learner_games import LearnerGames
+from pocket_uno_env.rules.phases import End
 
 from .all_hands import AllHands
 from .imitation import AfterRollout, start_games

@@ -11,7 +11,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import MlpExtractor
 from torch import Tensor, nn
 
-from pocket_uno_env.agents.policy import PolicyAgent
+from pocket_uno_env.agents.trained.policy import PolicyAgent
 
 _ILLEGAL = -1e8
 """The logit of an illegal action, as in sb3-contrib."""

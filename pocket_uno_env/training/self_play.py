@@ -18,11 +18,11 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
-from pocket_uno_env.actions import catalogue
-from pocket_uno_env.agents.policy import PolicyAgent
-from pocket_uno_env.observation import observation_size
-from pocket_uno_env.rules import Rules
-from pocket_uno_env.sb3_env import LearnerVecEnv
+from pocket_uno_env.agents.trained.policy import PolicyAgent
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
+from pocket_uno_env.observation.blocks import observation_size
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.rules import Rules
 
 from .networks import actor_layers
 

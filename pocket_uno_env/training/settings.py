@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from pocket_uno_env import runs
 from pocket_uno_env.agents.registry import runs_code
+from pocket_uno_env.agents.trained import run_folder
 
 
 @dataclass
@@ -153,40 +153,40 @@ def check(settings: Settings) -> None:
     """Raise RunError for numbers that make no training."""
     for name, (least, most) in COUNTS.items():
         if not least <= getattr(settings, name) <= most:
-            raise runs.RunError(f"{option(name)} must be from {least} to {most:,}")
+            raise run_folder.RunError(f"{option(name)} must be from {least} to {most:,}")
     for name, (low, high) in RANGES.items():
         if not low <= getattr(settings, name) <= high:
-            raise runs.RunError(f"{option(name)} must be from {low:g} to {high:g}")
+            raise run_folder.RunError(f"{option(name)} must be from {low:g} to {high:g}")
     for name in ("network", "critic_network"):
         sizes = getattr(settings, name)
         if sizes is not None and min(sizes, default=0) < 1:
-            raise runs.RunError(f"{option(name)} must be sizes of at least 1")
+            raise run_folder.RunError(f"{option(name)} must be sizes of at least 1")
         # An observation has some hundred values.
-        if sizes is not None and runs.weights_in((1000, *sizes)) > runs.MOST_WEIGHTS:
-            raise runs.RunError(
-                f"{option(name)} makes a network of more than {runs.MOST_WEIGHTS:,} weights; "
+        if sizes is not None and run_folder.weights_in((1000, *sizes)) > run_folder.MOST_WEIGHTS:
+            raise run_folder.RunError(
+                f"{option(name)} makes a network of more than {run_folder.MOST_WEIGHTS:,} weights; "
                 "expected smaller layers"
             )
     copies = settings.pool if settings.self_play else 0
-    if copies * runs.weights_in((1000, *settings.network)) > 8 * runs.MOST_WEIGHTS:
-        raise runs.RunError(
-            f"--pool copies of --network have more than {8 * runs.MOST_WEIGHTS:,} weights together"
+    if copies * run_folder.weights_in((1000, *settings.network)) > 8 * run_folder.MOST_WEIGHTS:
+        raise run_folder.RunError(
+            f"--pool copies of --network have more than {8 * run_folder.MOST_WEIGHTS:,} weights together"
         )
     together = settings.games * settings.rollout
     if together > MOST_IN_ROLLOUT:
-        raise runs.RunError(
+        raise run_folder.RunError(
             f"a rollout of {settings.games} games x {settings.rollout} decisions is longer than "
             f"{MOST_IN_ROLLOUT:,} decisions (--games, --rollout)"
         )
     if together % settings.batch_size:
-        raise runs.RunError(
+        raise run_folder.RunError(
             f"a rollout of {settings.games} games x {settings.rollout} decisions is not a whole "
             f"number of batches of {settings.batch_size} (--games, --rollout, --batch-size)"
         )
     if not settings.opponents:
-        raise runs.RunError("--opponents names nobody; expected one agent or more")
+        raise run_folder.RunError("--opponents names nobody; expected one agent or more")
     if settings.resume is not None and settings.out is not None:
-        raise runs.RunError("--out cannot be changed when a run is resumed")
+        raise run_folder.RunError("--out cannot be changed when a run is resumed")
 
 
 def option(name: str) -> str:
@@ -212,19 +212,19 @@ def from_config(path: Path, config: dict[str, Any]) -> Settings:
     names = [field.name for field in fields(Settings) if field.name not in NOT_KEPT]
     values = config["settings"]
     if wrong := [name for name in NOT_KEPT if name in values]:
-        raise runs.RunError(f"{where} has a field {wrong[0]!r}, which is said anew each time")
-    settings: Settings = runs.check_fields(where, values, Settings, names)
+        raise run_folder.RunError(f"{where} has a field {wrong[0]!r}, which is said anew each time")
+    settings: Settings = run_folder.check_fields(where, values, Settings, names)
     for name in ("num_players", "view"):
         if config[name] != getattr(settings, name):
-            raise runs.RunError(
+            raise run_folder.RunError(
                 f"{path}: {name} is {config[name]!r}, and {getattr(settings, name)!r} in settings"
             )
     if settings.precision == "auto":
-        raise runs.RunError(f"{where}: precision is 'auto'; expected 'float32' or 'bfloat16'")
+        raise run_folder.RunError(f"{where}: precision is 'auto'; expected 'float32' or 'bfloat16'")
     try:
         check(settings)
-    except runs.RunError as error:
-        raise runs.RunError(f"{where}: {error}") from error
+    except run_folder.RunError as error:
+        raise run_folder.RunError(f"{where}: {error}") from error
     return settings
 
 

@@ -1,0 +1,1 @@
+"""Agents by rule: compiled policies and their faces."""

@@ -1,0 +1,322 @@
+"""The strong scripted policy: linear weights over features of a play."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from pocket_uno_env.compiled.bits import EMPTY, first, size, without_first
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.engine.legality import can_challenge, matching_kinds, playable_kinds
+from pocket_uno_env.engine.piles import seat_after
+from pocket_uno_env.observation.information import own_hand
+from pocket_uno_env.rules.actions import Move
+from pocket_uno_env.rules.effects import Effect
+from pocket_uno_env.rules.limits import NO_COLOR
+from pocket_uno_env.rules.phases import Phase
+
+from .card_count import belief_of, guilt_chance, look, reply_chances, unseen, without
+from .choices import cardless, otherwise, play_action, sociable_action
+from .strong_weights import WEIGHTS
+from .turns import cards_hit, goes_out, is_action, next_mover, seat_before
+
+ABOVE_ALL = 1000.0
+"""A worth that no sum of features reaches."""
+EXCHANGE = 2.0
+"""What a card less is worth when hands are exchanged; the weights are about 1."""
+BIG_DECK = 80
+"""Decks of more cards are played with the weights for classic, others with those for pocket."""
+
+
+class Feature(IntEnum):
+    """What `strong_action` weighs: the worth of a play is a sum of weight times feature."""
+
+    # Parameters, not summed: how far draws are believed (`card_count.believe`), and the chance of
+    # guilt above which to challenge.
+    TRUST = 0
+    CHALLENGE_AT = 1
+    # The card. POINTS in tens. WILD, WILD_DIP, WILD_DRAW: which wild it is; GUILTY: a challenge
+    # would succeed. HIT: cards that the next player draws, HIT_CLOSE: one who has two or one.
+    # SKIP: the next player loses the turn. SWITCH: to another colour, SWITCH_THEIRS: from one
+    # that the next player played.
+    POINTS = 2
+    WILD = 3
+    WILD_DIP = 4
+    WILD_DRAW = 5
+    GUILTY = 6
+    HIT = 7
+    HIT_CLOSE = 8
+    SKIP = 9
+    SWITCH = 10
+    SWITCH_THEIRS = 11
+    # The turn passes. ANSWER: the chance that the mover can play, ANSWER_ONE and ANSWER_TWO: with
+    # so many cards. OUT: the hand left can be shed in one turn on this top, OUT_SAFE: times the
+    # chance of no answer. NEXT: the chance to be able to play in the next turn.
+    ANSWER = 12
+    ANSWER_ONE = 13
+    ANSWER_TWO = 14
+    OUT = 15
+    OUT_SAFE = 16
+    NEXT = 17
+    # The hand that is left. LEFT: its cards. NO_FOLLOW: none is of the active colour,
+    # FOLLOW_SHARE: how many of them are. COLORS: different ones. ISOLATED: kinds that share
+    # neither colour nor symbol with another. WILDS. ACTIONS: action cards, ACTIONS_FOLLOW: those
+    # that fit the top. COMMON: unseen cards of the active colour, in tens.
+    LEFT = 18
+    NO_FOLLOW = 19
+    FOLLOW_SHARE = 20
+    COLORS = 21
+    ISOLATED = 22
+    WILDS = 23
+    ACTIONS = 24
+    ACTIONS_FOLLOW = 25
+    COMMON = 26
+    # Not playing. DRAW: at once, DRAW_AGAIN: after a card that keeps the turn. KEEP: the card just
+    # drawn, KEEP_WILD: if it is a wild.
+    DRAW = 27
+    DRAW_AGAIN = 28
+    KEEP = 29
+    KEEP_WILD = 30
+    # The gift of a wild dip: points in tens; of the active colour; a wild; an action card; a kind
+    # that is isolated in the hand.
+    GIVE_POINTS = 31
+    GIVE_ACTIVE = 32
+    GIVE_WILD = 33
+    GIVE_ACTION = 34
+    GIVE_ISOLATED = 35
+
+
+def as_array(weights: dict[str, float]) -> np.ndarray:
+    """Named weights in the order of `Feature`, float64; the names are in lower case."""
+    return np.array([weights[feature.name.lower()] for feature in Feature])
+
+
+_TABLE = np.array([as_array(weights) for weights in WEIGHTS.values()])
+
+
+@kernel
+def weights_for(rules, row):
+    """The place in `strong_weights.WEIGHTS` of the weights for these rules and this number of players."""
+    return (2 if rules.n_cards > BIG_DECK else 0) + (1 if row.players_in > 2 else 0)
+
+
+@kernel
+def strong_action(rules, row):
+    """Weigh some thirty features of every play, and take the best.
+
+    Follow-ups, links and isolated cards in the hand that would be left, the chance that the next
+    player can answer, as unseen cards and colours they drew on tell, cards that keep the turn and
+    what can be played on them, guilt. The weights were tuned by ``python -m agents.tune``, for two
+    players and for more, pocket and classic (`weights`).
+    """
+    return weighted_action(rules, row, _TABLE[weights_for(rules, row)])
+
+
+@kernel
+def weighted_action(rules, row, w):
+    """`strong_action` with other weights; ``w`` float64, shape ``(len(Feature),)``."""
+    phase = row.phase
+    trust, enough = w[Feature.TRUST], w[Feature.CHALLENGE_AT]
+    if can_challenge(rules, row) and guilt_chance(rules, row, trust) > enough:
+        return cardless(rules, Move.CHALLENGE)
+    if phase == Phase.PLAY or phase == Phase.DRAWN or phase == Phase.STACK:
+        return _best_play(rules, row, w)
+    if phase == Phase.GIVE:
+        return rules.first_give_action + _best_gift(rules, row, w)
+    return sociable_action(rules, row)
+
+
+@kernel
+def _best_play(rules, row, w):
+    playable = playable_kinds(rules, row)
+    best = otherwise(rules, row, playable)
+    if playable == EMPTY:
+        return best
+    cards = np.int64(row.hand_size[row.to_act])
+    if cards == 1:
+        return play_action(rules, first(playable), 0)
+    view = look(rules, row, w[Feature.TRUST])
+    hand = view.count.hand
+    top, color = np.int64(row.top), np.int64(row.active_color)
+    most = -ABOVE_ALL
+    if best >= 0 and row.phase != Phase.STACK:
+        if row.phase == Phase.DRAWN:
+            most = w[Feature.KEEP]
+            if playable & rules.wild_kinds != EMPTY:
+                most += w[Feature.KEEP_WILD]
+        else:
+            most = w[Feature.DRAW]
+        most += _passed(rules, row, w, view, view.after, top, color, hand, cards, 0)
+    while playable != EMPTY:
+        kind = first(playable)
+        playable = without_first(playable)
+        wild = kind >= rules.n_coloured
+        rest = without(view.count, hand, kind)
+        mover = next_mover(rules, row, view.seat, rules.kind_effect[kind])
+        for named in range(rules.n_colors if wild else 1):
+            new = named if wild else np.int64(rules.kind_color[kind])
+            value = _card(rules, row, w, view, top, color, kind, new, rest)
+            if mover == view.seat:
+                guilty = _is_guilty(rules, top, color, kind, rest)
+                if not guilty and goes_out(rules, rest, cards - 1, kind, new, view.keepers):
+                    return play_action(rules, kind, new)
+                value += _again(rules, row, w, view, kind, new, rest, cards - 1)
+            else:
+                value += _passed(rules, row, w, view, mover, kind, new, rest, cards - 1, 0)
+                value += _exchanged(row, view, rules.kind_effect[kind], cards - 1)
+            if value > most:
+                best, most = play_action(rules, kind, new), value
+    return best
+
+
+@kernel
+def _exchanged(row, view, effect, left):
+    """The worth of changing a hand of so many cards for another, under `seven_zero`."""
+    if effect == Effect.ROTATE:
+        return EXCHANGE * (left - row.hand_size[seat_before(row, view.seat)])
+    if effect != Effect.SWAP:
+        return 0.0
+    fewest = np.int64(row.hand_size[view.after])
+    seat = seat_after(row, view.after)
+    while seat != view.after:
+        if seat != view.seat:
+            fewest = min(fewest, np.int64(row.hand_size[seat]))
+        seat = seat_after(row, seat)
+    return EXCHANGE * (left - fewest)
+
+
+@kernel
+def _is_guilty(rules, top, color, kind, hand):
+    """Whether a challenge of `kind` would succeed, played with `hand` left on `top` and `color`."""
+    effect = rules.kind_effect[kind]
+    if effect != Effect.WILD_DRAW_TWO and effect != Effect.WILD_DRAW_FOUR:
+        return False
+    if effect == Effect.WILD_DRAW_FOUR and rules.w4_enforced:
+        return False
+    if rules.guilt_by_color_only:
+        return hand & rules.color_kinds[color] != EMPTY
+    return matching_kinds(rules, hand, top, color) != EMPTY
+
+
+@kernel
+def _card(rules, row, w, view, top, color, kind, new, hand):
+    """The worth of one card played on `top` and `color`, whatever comes next.
+
+    ``new`` is the colour then, ``hand`` what is left.
+    """
+    effect = rules.kind_effect[kind]
+    value = w[Feature.POINTS] * rules.kind_points[kind] / 10.0
+    if kind >= rules.n_coloured:
+        if effect == Effect.NONE:
+            value += w[Feature.WILD]
+        elif effect == Effect.WILD_DIP:
+            value += w[Feature.WILD_DIP]
+        else:
+            value += w[Feature.WILD_DRAW]
+            if _is_guilty(rules, top, color, kind, hand):
+                value += w[Feature.GUILTY]
+    hit = cards_hit(effect)
+    if hit > 0:
+        value += w[Feature.HIT] * hit
+        if row.hand_size[view.after] <= 2:
+            value += w[Feature.HIT_CLOSE]
+    if hit > 0 or effect == Effect.SKIP:
+        value += w[Feature.SKIP]
+    if new != color:
+        value += w[Feature.SWITCH]
+        if row.actor == view.after:
+            value += w[Feature.SWITCH_THEIRS]
+    return value
+
+
+@kernel
+def _again(rules, row, w, view, top, color, hand, cards):
+    """The worth of moving again on one's own card: the best of the next plays."""
+    hit = cards_hit(rules.kind_effect[top])
+    most = w[Feature.DRAW_AGAIN]
+    most += _passed(rules, row, w, view, view.after, top, color, hand, cards, hit)
+    playable = matching_kinds(rules, hand, top, color)
+    while playable != EMPTY:
+        kind = first(playable)
+        playable = without_first(playable)
+        wild = kind >= rules.n_coloured
+        rest = without(view.count, hand, kind)
+        hits = hit + cards_hit(rules.kind_effect[kind])
+        for named in range(rules.n_colors if wild else 1):
+            new = named if wild else np.int64(rules.kind_color[kind])
+            value = _card(rules, row, w, view, top, color, kind, new, rest)
+            value += _passed(rules, row, w, view, view.after, kind, new, rest, cards - 1, hits)
+            most = max(most, value)
+    return most
+
+
+@kernel
+def _passed(rules, row, w, view, mover, top, color, hand, cards, hit):
+    """The worth of passing the turn to `mover` with this top and colour and this hand left.
+
+    ``hit`` cards were drawn by the mover in this turn.
+    """
+    theirs = belief_of(rules, row, view, mover, w[Feature.TRUST])
+    answer, again = reply_chances(rules, view.count, theirs, top, color, hit, hand)
+    value = w[Feature.ANSWER] * answer + w[Feature.NEXT] * again
+    held = row.hand_size[mover] + hit
+    if held == 1:
+        value += w[Feature.ANSWER_ONE] * answer
+    elif held == 2:
+        value += w[Feature.ANSWER_TWO] * answer
+    if goes_out(rules, hand, cards, top, color, view.keepers):
+        value += w[Feature.OUT] + w[Feature.OUT_SAFE] * (1.0 - answer)
+    same = hand & rules.color_kinds[color]
+    follow = size(same) + size(same & view.count.pairs)
+    if follow == 0:
+        value += w[Feature.NO_FOLLOW]
+    colors, alone = _shape(rules, hand)
+    value += w[Feature.FOLLOW_SHARE] * follow / max(cards, 1) + w[Feature.LEFT] * cards
+    value += w[Feature.COLORS] * colors + w[Feature.ISOLATED] * alone
+    value += w[Feature.WILDS] * size(hand & rules.wild_kinds)
+    value += w[Feature.ACTIONS] * size(hand & view.actions)
+    value += w[Feature.ACTIONS_FOLLOW] * size(
+        view.actions & hand & (rules.color_kinds[color] | rules.symbol_kinds[top])
+    )
+    return value + w[Feature.COMMON] * unseen(view.count, rules.color_kinds[color]) / 10.0
+
+
+@kernel
+def _shape(rules, hand):
+    """How many colours a hand has, and how many kinds without another of colour or symbol."""
+    colors, alone = 0, 0
+    coloured = hand & rules.coloured_kinds
+    for color in range(rules.n_colors):
+        same = hand & rules.color_kinds[color]
+        if same != EMPTY:
+            colors += 1
+            symbols = rules.symbol_kinds[first(same)]
+            if without_first(same) == EMPTY and without_first(coloured & symbols) == EMPTY:
+                alone += 1
+    return colors, alone
+
+
+@kernel
+def _best_gift(rules, row, w):
+    hand = own_hand(row, row.to_act)
+    coloured = hand & rules.coloured_kinds
+    best, most = first(hand), -ABOVE_ALL
+    while hand != EMPTY:
+        kind = first(hand)
+        hand = without_first(hand)
+        value = w[Feature.GIVE_POINTS] * rules.kind_points[kind] / 10.0
+        color = rules.kind_color[kind]
+        if color == NO_COLOR:
+            value += w[Feature.GIVE_WILD]
+        else:
+            if color == row.active_color:
+                value += w[Feature.GIVE_ACTIVE]
+            if is_action(rules.kind_effect[kind]):
+                value += w[Feature.GIVE_ACTION]
+            linked = coloured & (rules.color_kinds[color] | rules.symbol_kinds[kind])
+            if without_first(linked) == EMPTY:
+                value += w[Feature.GIVE_ISOLATED]
+        if value > most:
+            best, most = kind, value
+    return best

@@ -1,0 +1,132 @@
+"""Turns ahead: whom a card hits, who moves after it, and which hands can be shed in one turn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pocket_uno_env.compiled.bits import EMPTY, bit, first, size, without_first
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.engine.legality import matching_kinds
+from pocket_uno_env.engine.piles import seat_after
+from pocket_uno_env.rules.effects import Effect
+
+_1 = np.uint64(1)
+_6 = np.uint64(6)
+_63 = np.uint64(63)
+_ALL = ~EMPTY
+_DEEPEST = 10
+"""How many kinds of six bits fit on the stack of `goes_out`."""
+
+
+@kernel
+def cards_hit(effect):
+    """How many cards a card with this effect makes the next player draw, if unchallenged."""
+    if effect == Effect.DRAW_ONE:
+        return 1
+    if effect == Effect.DRAW_TWO or effect == Effect.WILD_DRAW_TWO:
+        return 2
+    if effect == Effect.WILD_DRAW_FOUR:
+        return 4
+    return 0
+
+
+@kernel
+def seat_before(row, seat):
+    """The seat that `seat` comes after: the next one in the other direction."""
+    before = seat_after(row, seat)
+    while seat_after(row, before) != seat:
+        before = seat_after(row, before)
+    return before
+
+
+@kernel
+def next_mover(rules, row, seat, effect):
+    """The seat that moves after `seat` has played a card with this effect, if it is not answered.
+
+    Neither a challenge nor, under `stacking`, a draw card.
+    """
+    after = seat_after(row, seat)
+    if effect == Effect.REVERSE:
+        if row.players_in > 2:
+            return seat_before(row, seat)
+        return after if rules.literal_reverse else np.int64(seat)
+    if effect == Effect.SKIP or cards_hit(effect) > 0:
+        return seat_after(row, after)
+    return after
+
+
+@kernel
+def is_action(effect):
+    """Whether an effect takes a turn or a card, or turns the direction."""
+    return effect == Effect.SKIP or effect == Effect.REVERSE or cards_hit(effect) > 0
+
+
+@kernel
+def action_kinds(rules, hand):
+    """The coloured kinds of a hand that are action cards."""
+    kinds = EMPTY
+    rest = hand & rules.coloured_kinds
+    while rest != EMPTY:
+        kind = first(rest)
+        rest = without_first(rest)
+        if is_action(rules.kind_effect[kind]):
+            kinds |= bit(kind)
+    return kinds
+
+
+@kernel
+def turn_keepers(rules, row, seat, actions):
+    """Those of some coloured action cards after which `seat` moves again: with two players."""
+    if row.players_in > 2:
+        return EMPTY
+    keepers = actions
+    while rules.literal_reverse and actions != EMPTY:
+        kind = first(actions)
+        actions = without_first(actions)
+        if rules.kind_effect[kind] == Effect.REVERSE:
+            keepers &= ~bit(kind)
+    return keepers
+
+
+@kernel
+def goes_out(rules, hand, cards, top, color, keepers):
+    """Whether a hand can be shed in one turn, played on this top and color.
+
+    Parameters
+    ----------
+    hand, cards
+        The kinds held, as a bit set, and how many cards they are. A hand with two equal cards is
+        given up, and so is one of more than ten.
+    keepers
+        The kinds that keep the turn, as a bit set.
+    """
+    if size(hand) != cards or size(hand & ~keepers) > 1 or cards > _DEEPEST:
+        return False
+    # Depth first; the kinds played so far are a stack in one integer.
+    opening_top, opening_color = np.int64(top), np.int64(color)
+    top, color = opening_top, opening_color
+    played, depth, untried = EMPTY, 0, _ALL
+    while True:
+        playable = matching_kinds(rules, hand, top, color)
+        if playable != EMPTY and without_first(hand) == EMPTY:
+            return True
+        playable &= keepers & untried
+        if playable != EMPTY:
+            top = first(playable)
+            color = np.int64(rules.kind_color[top])
+            hand &= ~bit(top)
+            played = (played << _6) | np.uint64(top)
+            depth += 1
+            untried = _ALL
+        elif depth == 0:
+            return False
+        else:
+            undone = bit(played & _63)
+            hand |= undone
+            untried = ~(undone | (undone - _1))
+            played >>= _6
+            depth -= 1
+            top, color = opening_top, opening_color
+            if depth > 0:
+                top = np.int64(played & _63)
+                color = np.int64(rules.kind_color[top])

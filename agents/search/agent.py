@@ -1,0 +1,318 @@
+"""Agents that search: determinized flat Monte Carlo, ISMCTS, and the clairvoyant that cheats.
+
+search:1000                    a thousand playouts a decision
+search:100ms                   as many as fit into 100 milliseconds
+ismcts:10000,lead=2            the tree search, with options after commas
+search:100ms,policy=runs/mine  leaves the moves of a trained network only for clear leads
+search:1000,policy=pocket-2p,leaf=critic  asks its critic about guesses, and plays none out
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from pocket_uno_env.agents.agent import Agent, AgentError
+from pocket_uno_env.agents.scripted import policies
+from pocket_uno_env.agents.scripted.agent import policy_name
+from pocket_uno_env.agents.trained.critic import Critic, new_critic
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.rules import Rules
+
+from . import belief_network
+from .belief import Belief, Network, no_network
+from .belief_network import TRUST, shipped
+from .flat import begin_row, compare_row, decide, drop, flat_rows, half_of, rounds_for, steps_for
+from .playouts import Bench, Method, new_bench
+from .tree import Tree, best_row, grow_row, new_tree, plant_row, tree_rows
+
+BELIEFS = ("auto", "learned", "rules", "uniform")
+LEAVES = ("playout", "critic")
+PLAUSIBLE = 0.002
+"""The least chance by the policy of a move that its critic is asked about: how positions go on that
+it never plays, the critic has not learned."""
+_STEP = 16
+"""Guesses, or iterations of the tree search, at most between looks at the clock."""
+SCRATCH = ("plain", "seen", "order", "state", "values")
+"""What a critic writes to while it judges."""
+_ROOM = 200_000
+"""Nodes of the tree of a search by the clock."""
+
+
+@runtime_checkable
+class HasChances(Protocol):
+    """An agent that knows how likely it makes each move, such as a trained network."""
+
+    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `policy.PolicyAgent.log_chances`."""
+
+
+@runtime_checkable
+class HasCritic(Protocol):
+    """An agent that may have a critic that sees all hands."""
+
+    def critic(self) -> Critic | None:
+        """See `policy.PolicyAgent.critic`."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What may follow the budget, as ``key=value``."""
+
+    policy: str = "strong"
+    """The agent whose moves are left only for a clear lead."""
+    prior: float = 0.0
+    """If that is a network: the share of a win that a move gains for being e times as likely."""
+    playout: str = "strong"
+    """The scripted agent that plays all seats in playouts."""
+    lead: float = 1.0
+    """By how many standard errors another move must lead."""
+    leaf: str = "playout"
+    """What a guess is judged by: "playout", or "critic", that of a network as policy."""
+    belief: str = "auto"
+    """Where guesses come from: "learned" (a trained network; "auto" if there is one for these
+    cards), "rules" (of inference), "uniform"."""
+    doubt: float = 0.2
+    """The chance to keep a guess in which the last play would have been another; 1 keeps all."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much to search for a decision: a number of playouts, or milliseconds."""
+
+    amount: int
+    in_milliseconds: bool
+
+
+class SearchAgent(Agent):
+    """Searches every decision anew.
+
+    Its randomness comes from the row, so that the same games go the same way, except when it goes
+    by the clock.
+
+    Parameters
+    ----------
+    budget : Budget
+    settings : Settings
+    tree : bool
+        ISMCTS instead of flat Monte Carlo.
+    clairvoyant : bool
+        Cheat: search the game as it is.
+    load : callable
+        Makes the agent that `Settings.policy` names.
+
+    Notes
+    -----
+    Every call has buffers of its own, so threads can share the agent.
+    """
+
+    budget: Budget
+
+    def __init__(
+        self,
+        budget: Budget,
+        settings: Settings,
+        *,
+        tree: bool = False,
+        clairvoyant: bool = False,
+        load: Callable[[str], Agent],
+    ) -> None:
+        self.name = "search"
+        self.budget = budget
+        self.settings = settings
+        self.clairvoyant = clairvoyant
+        self._policy = load(settings.policy)
+        self.repeatable = not budget.in_milliseconds and self._policy.repeatable
+        if self._policy.clairvoyant and not clairvoyant:
+            raise AgentError(
+                f"policy={settings.policy} cheats: it sees hidden cards, and so would the search; "
+                "name a policy that does not"
+            )
+        self._critic: Critic | None = None
+        if settings.leaf == "critic":
+            policy = self._policy
+            self._critic = policy.critic() if isinstance(policy, HasCritic) else None
+            if self._critic is None:
+                raise AgentError(
+                    f"policy={settings.policy} has no critic for leaf=critic; expected a network "
+                    "that was trained with --critic all-hands and --reward win"
+                )
+        self._by_tree = tree
+        self._prepared: tuple[Rules, Method] | None = None
+
+    def check(self, rules: Rules, num_players: int) -> None:
+        """Refuse what the reference policy or a learned belief cannot play."""
+        self._policy.check(rules, num_players)
+        self._method(rules)
+
+    def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `Agent.act_rows`."""
+        method, bench = self.prepare(rules)
+        references = self._policy.act_rows(rules, rows, index)
+        priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
+        wanted = self.settings.prior > 0 or self._critic is not None
+        if wanted and isinstance(self._policy, HasChances):
+            chances = np.asarray(self._policy.log_chances(rules, rows, index), np.float32)
+            if chances.shape != priors.shape:
+                raise AgentError(
+                    f"agent {self._policy.name!r} gave log_chances of shape {chances.shape}; "
+                    f"expected {priors.shape}"
+                )
+            priors = self.settings.prior * chances
+            if self._critic is not None:
+                strange = chances < np.log(PLAUSIBLE)
+                strange[np.arange(len(index)), references] = False
+                priors[strange] = -np.inf
+        actions, amount = np.zeros(len(index), np.int64), self.budget.amount
+        tree = None
+        if self._by_tree:
+            tree = new_tree(_ROOM if self.budget.in_milliseconds else amount + 1)
+        if self.budget.in_milliseconds:
+            for j, place in enumerate(index):
+                start = time.thread_time(), int(place), int(references[j]), priors[j]
+                actions[j] = self._by_clock(rules, rows, *start, method, bench, tree)
+            return actions
+        arguments = (rules._table, rows, index, references, priors, amount, method, bench)
+        if tree is None:
+            flat_rows(*arguments, actions)
+        else:
+            tree_rows(*arguments, tree, actions)
+        return actions
+
+    def _by_clock(
+        self,
+        rules: Rules,
+        rows: np.ndarray,
+        start: float,
+        place: int,
+        reference: int,
+        prior: np.ndarray,
+        method: Method,
+        bench: Bench,
+        tree: Tree | None,
+    ) -> int:
+        """Search one game until the thread has worked as long as the budget says."""
+        count, seed = begin_row(rules._table, rows, place, reference, prior, method, bench)
+        seconds, how, tried = self.budget.amount / 1000, (np.uint64(seed), method, bench), 0
+        if count == 1:
+            return reference
+        if tree is not None:
+            plant_row(rows, place, tree)
+            while tried + _STEP < _ROOM and (tried == 0 or time.thread_time() < start + seconds):
+                grow_row(rules._table, rows, place, tried, _STEP, *how, tree)
+                tried += _STEP
+            return int(best_row(rules._table, reference, method.lead, tree))
+        keep, look, rounds = count, 0, rounds_for(count)
+        for done in range(rounds):
+            end = start + seconds * (done + 1) / rounds
+            while count > 1 and (tried == 0 or time.thread_time() < end):
+                compare_row(rules._table, rows, place, count, tried, _STEP, *how)
+                tried += _STEP
+                if tried >= look:
+                    count = drop(count, count, tried, bench)
+                    look = tried + steps_for(tried)
+            keep = half_of(keep)
+            count = drop(count, keep, tried, bench)
+        return int(decide(count, tried, method, bench))
+
+    def prepare(self, rules: Rules) -> tuple[Method, Bench]:
+        """How to search games under `rules`, and buffers for one search at a time."""
+        method = self._method(rules)
+        if self._critic is not None:
+            scratch = {name: getattr(method.critic, name).copy() for name in SCRATCH}
+            method = method._replace(critic=method.critic._replace(**scratch))
+        return method, new_bench(rules)
+
+    def _method(self, rules: Rules) -> Method:
+        """The method for `rules`; the last one is kept."""
+        prepared = self._prepared
+        if prepared is not None and prepared[0] == rules:
+            return prepared[1]
+        chosen = self.settings
+        policy = _policy(chosen.playout)
+        learned, network = self._network(rules)
+        trust, doubt = TRUST, float(chosen.doubt)
+        if chosen.belief == "uniform":
+            trust, doubt = 0.0, 1.0
+        belief = Belief(trust, learned, network, policy, doubt)
+        critic = new_critic(rules) if self._critic is None else self._critic
+        method = Method(belief, policy, policy, float(chosen.lead), self.clairvoyant, critic)
+        self._prepared = (rules, method)
+        return method
+
+    def _network(self, rules: Rules) -> tuple[bool, Network]:
+        path = shipped(rules)
+        if self.clairvoyant or self.settings.belief in ("rules", "uniform"):
+            path = None
+        elif path is None and self.settings.belief == "learned":
+            raise AgentError(
+                f"agent {self.name!r}: there is no belief network for the cards of rules "
+                f"{rules.name!r}; train one with python -m agents.belief, or ask for belief=rules"
+            )
+        return path is not None, no_network() if path is None else belief_network.load(path, rules)
+
+
+def _policy(name: str) -> int:
+    names = {policy_name(policy): int(policy) for policy in policies.Policy}
+    if name not in names:
+        raise AgentError(f"playout={name!r} is no scripted agent; expected one of {list(names)}")
+    return names[name]
+
+
+def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[Budget, Settings]:
+    """Budget and settings from what stands after ``search:``.
+
+    Parameters
+    ----------
+    text : str
+    tree, clairvoyant : bool
+        See `SearchAgent`; they have fewer options.
+
+    Raises
+    ------
+    AgentError
+        Saying what is wrong and what was expected.
+    """
+    first, *options = text.split(",")
+    match = re.fullmatch(r"([1-9][0-9]{0,8})(ms)?", first)
+    if match is None:
+        raise AgentError(
+            f"a search's budget is {first!r}; expected a number of playouts such as 1000, or of "
+            "milliseconds such as 100ms"
+        )
+    unused = {"prior", "leaf"} if tree else {"belief", "doubt"} if clairvoyant else set()
+    types: dict[str, Callable[[str], Any]] = {
+        field.name: type(field.default) for field in fields(Settings) if field.name not in unused
+    }
+    given: dict[str, Any] = {}
+    for option in options:
+        key, _, value = option.partition("=")
+        if key not in types or not value or key in given:
+            raise AgentError(
+                f"a search like this has no option {option!r}; expected "
+                f"{', '.join(f'{known}=...' for known in types)}, each at most once"
+            )
+        try:
+            given[key] = types[key](value)
+        except ValueError as error:
+            raise AgentError(f"{key}={value!r} is no number") from error
+        if types[key] is float:
+            most = 1.0 if key == "doubt" else math.inf
+            if not 0.0 <= given[key] <= most or math.isinf(given[key]):
+                raise AgentError(
+                    f"{option}: {key} is a number from 0"
+                    + (" to 1" if key == "doubt" else " on, and finite")
+                )
+    settings = replace(Settings(), **given)
+    if settings.belief not in BELIEFS:
+        raise AgentError(f"belief={settings.belief!r}; expected one of {', '.join(BELIEFS)}")
+    if settings.leaf not in LEAVES:
+        raise AgentError(f"leaf={settings.leaf!r}; expected one of {', '.join(LEAVES)}")
+    _policy(settings.playout)
+    return Budget(int(match[1]), match[2] is not None), settings

@@ -1,0 +1,191 @@
+"""Flat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pocket_uno_env.compiled.kernel import kernel, unowned
+from pocket_uno_env.engine.legality import write_mask
+from pocket_uno_env.engine.transition import apply
+from pocket_uno_env.rules.phases import Phase
+
+from .belief import write_weights
+from .playouts import imagine, play_on, play_out, take_seed
+
+ROUNDS = 4
+"""The parts, at least, in which a budget is spent; after each, moves are dropped."""
+FEWEST = 16
+"""Guesses before moves are dropped, and at least between two looks at how they did."""
+HOPELESS = 1.25
+"""By how many standard errors a move that is dropped early is behind the reference."""
+TRIFLE = 0.01
+"""A lead, in shares of a win, that is not worth searching for."""
+
+
+@kernel
+def _try(rules, seat, move, method, bench):
+    row = bench.rows[1]
+    bench.rows[1] = bench.rows[0]
+    apply(rules, row, move, None, None)
+    if method.critic.trained:
+        return play_on(rules, row, seat, bench.mask, method)
+    return play_out(rules, row, seat, method)
+
+
+@kernel
+def begin(rules, row, reference, prior, method, bench):
+    """List the moves and weigh the unseen cards; returns how many moves there are to compare.
+
+    One where there is nothing to decide: to say uno and to catch cost nothing, and are not
+    searched.
+
+    Parameters
+    ----------
+    reference : int
+        The move to start from.
+    prior : float32 array
+        By action, what is added to the share of wins of each, all zeros without a network; minus
+        infinity for what is not to be compared.
+    """
+    bench.moves[0] = reference
+    if row.phase == Phase.UNO or row.phase == Phase.CATCH:
+        return 1
+    write_mask(rules, row, bench.mask)
+    count = 1
+    for action in range(rules.n_actions):
+        if bench.mask[action] and action != reference and prior[action] > -np.inf:
+            bench.moves[count] = action
+            bench.bonuses[count] = prior[action] - prior[reference]
+            count += 1
+    bench.sums[:count] = 0.0
+    bench.squares[:count] = 0.0
+    if count > 1 and not method.clairvoyant:
+        write_weights(rules, row, np.int64(row.to_act), method.belief, bench.unseen.weights)
+    return count
+
+
+@kernel
+def compare(rules, row, count, first, more, seed, method, bench):
+    """Try the first `count` moves on guesses `first` to ``first + more - 1``."""
+    seat = np.int64(row.to_act)
+    for number in range(first, first + more):
+        imagine(rules, row, seat, seed, number, method, bench)
+        base = _try(rules, seat, bench.moves[0], method, bench)
+        for i in range(1, count):
+            gain = _try(rules, seat, bench.moves[i], method, bench) - base
+            bench.sums[i] += gain
+            bench.squares[i] += gain * gain
+
+
+@kernel
+def steps_for(tried):
+    """After how many more guesses to look again which moves are hopeless."""
+    return max(tried // 4, FEWEST)
+
+
+@kernel
+def lead_of(i, tried, bench):
+    """How much better than the reference a move is, in shares of a win, after so many guesses."""
+    return bench.sums[i] / tried + bench.bonuses[i]
+
+
+@kernel
+def _error_of(i, tried, bench):
+    """The standard error of `lead_of`, as if one guess had made a difference that made none."""
+    mean = bench.sums[i] / tried
+    return np.sqrt(((bench.squares[i] + 1.0) / tried - mean * mean) / tried)
+
+
+@kernel
+def rounds_for(count):
+    """In how many parts the budget is spent on so many moves."""
+    rounds = 1
+    while count > 2:
+        count = half_of(count)
+        rounds += 1
+    return max(rounds, ROUNDS)
+
+
+@kernel
+def half_of(count):
+    """How many moves stay: half of those beside the reference, at least one."""
+    return 1 + count // 2 if count > 2 else count
+
+
+@kernel
+def drop(count, keep, tried, bench):
+    """Keep the reference and the best moves, `keep` in all, but none that is hopeless.
+
+    Returns how many are left.
+    """
+    left = 1
+    for i in range(1, count):
+        if lead_of(i, tried, bench) + HOPELESS * _error_of(i, tried, bench) >= TRIFLE:
+            _exchange(left, i, bench)
+            left += 1
+    count, left = left, 1
+    while left < min(keep, count):
+        best = left
+        for i in range(left + 1, count):
+            if lead_of(i, tried, bench) > lead_of(best, tried, bench):
+                best = i
+        _exchange(left, best, bench)
+        left += 1
+    return left
+
+
+@kernel
+def _exchange(i, j, bench):
+    """Let two moves change places."""
+    for values in (bench.sums, bench.squares, bench.bonuses):
+        values[i], values[j] = values[j], values[i]
+    bench.moves[i], bench.moves[j] = bench.moves[j], bench.moves[i]
+
+
+@kernel
+def decide(count, tried, method, bench):
+    """The move that did best, if its lead over the reference is clear, else the reference."""
+    best = 0
+    for i in range(1, count):
+        if best == 0 or lead_of(i, tried, bench) > lead_of(best, tried, bench):
+            best = i
+    if best > 0 and lead_of(best, tried, bench) > method.lead * _error_of(best, tried, bench):
+        return bench.moves[best]
+    return bench.moves[0]
+
+
+@kernel
+def flat_rows(rules, rows, index, references, priors, playouts, method, bench, actions):
+    """Search ``rows[index[j]]`` with at most so many playouts each; writes ``actions``, int64.
+
+    ``references[j]`` and ``priors[j]`` as for `begin`.
+    """
+    rules = unowned(rules)
+    rows = unowned(rows)
+    for j in range(index.shape[0]):
+        row = rows[index[j]]
+        seed = take_seed(row)
+        count = begin(rules[0], row, references[j], priors[j], method, bench)
+        keep, tried = count, 0
+        rounds = rounds_for(count)
+        for _ in range(rounds):
+            end = tried + max(playouts // (rounds * keep), 1)
+            while tried < end and count > 1:
+                more = min(steps_for(tried), end - tried)
+                compare(rules[0], row, count, tried, more, seed, method, bench)
+                tried += more
+                count = drop(count, count if tried < end else half_of(keep), tried, bench)
+            keep = half_of(keep)
+        actions[j] = decide(count, tried, method, bench)
+
+
+@kernel
+def begin_row(rules, rows, place, reference, prior, method, bench):
+    """`begin` and `take_seed` for ``rows[place]``; the count and the seed."""
+    return begin(rules[0], rows[place], reference, prior, method, bench), take_seed(rows[place])
+
+
+@kernel
+def compare_row(rules, rows, place, count, first, more, seed, method, bench):
+    """`compare` for ``rows[place]``."""
+    compare(rules[0], rows[place], count, first, more, seed, method, bench)

@@ -1,0 +1,150 @@
+"""Determinized flat Monte Carlo: compare moves by playouts from guessed full games.
+
+A guess is a determinization drawn from the belief. All moves that are compared are tried on the
+same guesses, so that what luck the guesses bring falls out of the differences. The budget is spent
+in parts; after each, half of the moves are dropped (sequential halving), and those that are clearly
+behind are dropped as soon as they are. The *reference*, the move of a policy that needs no search,
+is left only for a clear lead over it.
+
+Sources: M. Ginsberg, "GIB: imperfect information in a computationally challenging game", JAIR 14,
+2001 (determinization); Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in
+multi-armed bandits", ICML 2013 (sequential halving).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pocket_uno_env.agents.scripted.policies import act
+from pocket_uno_env.agents.trained.critic import Critic, share_of_win
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.engine.legality import write_mask
+from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.engine.transition import apply
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.phases import End
+from pocket_uno_env.rules.rules import Rules
+
+from .belief import Belief, guess
+from .determinize import Unseen, new_unseen
+
+PLAYOUT_CAP = 400
+"""Decisions after which a playout counts as a draw."""
+
+
+class Method(NamedTuple):
+    """How to search.
+
+    Attributes
+    ----------
+    belief : Belief
+        What determinizations are drawn from.
+    mine, theirs : int
+        The `policies.Policy` that plays the searching seat's and the others' decisions in playouts.
+    lead : float
+        By how many standard errors a move must lead the reference.
+    clairvoyant : bool
+        Cheat: search the game as it is, other hands, draw pile and generator included.
+    critic : Critic
+        If it is trained, it judges the searching seat's next decision, and no playout goes on.
+    """
+
+    belief: Belief
+    mine: Any
+    theirs: Any
+    lead: Any
+    clairvoyant: Any
+    critic: Critic
+
+
+class Bench(NamedTuple):
+    """The buffers of one search.
+
+    Attributes
+    ----------
+    rows : dtype `state.ROW`, shape ``(2,)``
+        A determinization, and the playout from it.
+    mask : int8, shape ``(n_actions,)``
+    moves : int64, shape ``(n_actions,)``
+        The moves that are compared; the reference is the first.
+    sums, squares, bonuses : float64, shape ``(n_actions,)``
+        By how much each did better than the reference, over all guesses; by how much a network
+        prefers it to the reference.
+    unseen : Unseen
+    """
+
+    rows: Any
+    mask: Any
+    moves: Any
+    sums: Any
+    squares: Any
+    bonuses: Any
+    unseen: Unseen
+
+
+def new_bench(rules: Rules) -> Bench:
+    """Buffers for searches under these rules, one at a time."""
+    n = len(catalogue(rules))
+    mask, moves = np.zeros(n, np.int8), np.zeros(n, np.int64)
+    sums, squares, bonuses = np.zeros(n), np.zeros(n), np.zeros(n)
+    return Bench(new_rows(2), mask, moves, sums, squares, bonuses, new_unseen())
+
+
+@kernel
+def play_out(rules, row, seat, method):
+    """Play a game to its end; the share of the win that `seat` gets, from 0 to 1."""
+    for _ in range(PLAYOUT_CAP):
+        if row.end != End.RUNNING:
+            break
+        policy = method.mine if row.to_act == seat else method.theirs
+        apply(rules, row, act(rules, row, policy), None, None)
+    return _share_at_end(row, seat)
+
+
+@kernel
+def _share_at_end(row, seat):
+    if row.end != End.OUT:
+        return 1.0 / row.players_in
+    return 1.0 if row.winner == seat else 0.0
+
+
+@kernel
+def play_on(rules, row, seat, mask, method):
+    """Play to the next decision of `seat` that has a choice; the share of a win by the critic."""
+    for _ in range(PLAYOUT_CAP):
+        if row.end != End.RUNNING:
+            break
+        if row.to_act != seat:
+            apply(rules, row, act(rules, row, method.theirs), None, None)
+            continue
+        write_mask(rules, row, mask)
+        legal, last = 0, 0
+        for action in range(rules.n_actions):
+            if mask[action]:
+                legal += 1
+                last = action
+        if legal > 1:
+            return share_of_win(rules, row, mask, method.critic)
+        apply(rules, row, last, None, None)
+    return _share_at_end(row, seat)
+
+
+@kernel
+def imagine(rules, row, seat, seed, number, method, bench):
+    """Make guess `number` of a search in ``bench.rows[0]``; the seed decides all guesses."""
+    seed = mix(seed + np.uint64(number))
+    if method.clairvoyant:
+        bench.rows[0] = row
+    else:
+        guess(rules, row, bench.rows, seat, bench.unseen, seed, method.belief)
+    bench.rows[0].policy_rng = mix(~seed)
+
+
+@kernel
+def take_seed(row):
+    """A seed for a search, from the row's policy generator."""
+    row.policy_rng = next_state(row.policy_rng)
+    return mix(row.policy_rng)

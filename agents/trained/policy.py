@@ -1,0 +1,404 @@
+"""Trained models as agents: weights from safetensors, never unpickled, and no PyTorch needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.mlp import flat, run_layers
+from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.observation.blocks import layout, observation_size
+from pocket_uno_env.observation.canonical import color_tables, plain_actions, to_view, view_actions
+from pocket_uno_env.row_kernels import mask_rows, observe_rows
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.rules import Rules, RulesError
+
+from . import run_folder
+from .critic import Critic, hidden_size, new_critic
+
+_11 = np.uint64(11)
+NEVER = -10.0
+"""The least that `PolicyAgent.log_chances` says."""
+
+
+@kernel
+def choose_actions(
+    weights: Any,
+    sizes: Any,
+    observations: Any,
+    masks: Any,
+    rows: Any,
+    index: Any,
+    sample: Any,
+    actions: Any,
+) -> None:
+    """Write the likeliest legal action, or if `sample` one drawn, into ``actions``.
+
+    Parameters
+    ----------
+    weights, sizes : float32 array, int64 array
+        As for `mlp.run_layers`, from the observation's size to the number of actions.
+    observations : float32 array, shape ``(m, sizes[0])``
+    masks : int8 array, shape ``(m, sizes[-1])``, at least one 1 in each line
+    rows, index : the games
+        Only their ``policy_rng`` is used, and only to sample.
+    actions : int64 array, shape ``(m,)``, written
+    """
+    values = np.empty(2 * sizes.max(), np.float32)
+    for m in range(observations.shape[0]):
+        logits = run_layers(weights, sizes, observations[m], values)
+        mask = masks[m]
+        best = -1
+        for action in range(mask.shape[0]):
+            if mask[action] and (best < 0 or logits[action] > logits[best]):
+                best = action
+        if sample:
+            best = _draw(logits, mask, best, rows[index[m]])
+        actions[m] = best
+
+
+@kernel
+def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
+    """Draw a legal action from the softmax of ``logits``, with the row's policy generator."""
+    total = 0.0
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            total += np.exp(np.float64(logits[action] - logits[best]))
+    row.policy_rng = next_state(row.policy_rng)
+    left = total * (mix(row.policy_rng) >> _11) / 9007199254740992.0
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            left -= np.exp(np.float64(logits[action] - logits[best]))
+            if left < 0:
+                return action
+    return best
+
+
+@kernel
+def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
+    """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
+    values = np.empty(2 * sizes.max(), np.float32)
+    for m in range(observations.shape[0]):
+        logits[m] = run_layers(weights, sizes, observations[m], values)
+
+
+class PolicyAgent(Agent):
+    """A trained network. It always masks, and sees what the observation holds.
+
+    Parameters
+    ----------
+    name : str
+    layers : list of (weight, bias)
+        float32, shapes ``(out, in)`` and ``(out,)``, with ReLU between them.
+    rules : Rules
+    num_players : int
+        What it was trained for.
+    view : {"plain", "canonical"}
+    sample : bool
+        Draw from the policy instead of taking its likeliest action. The randomness comes from the
+        row, so that the same games go the same way.
+    critic : list of (weight, bias), optional
+        The network that judged positions in the training, if it was trained to win rounds. By what
+        the seat saw, it gives `opinion` its value; if it saw all hands, `critic` is for search.
+
+    Attributes
+    ----------
+    layer_sizes : tuple of int
+        From the observation's to the number of actions.
+    weights : float32 array
+        All of them in one line, as `choose_actions` takes them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        layers: list[tuple[np.ndarray, np.ndarray]],
+        rules: Rules,
+        num_players: int,
+        view: str = "plain",
+        sample: bool = False,
+        critic: list[tuple[np.ndarray, np.ndarray]] | None = None,
+    ) -> None:
+        sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
+        expected = [observation_size(rules, num_players), len(catalogue(rules))]
+        if [sizes[0], sizes[-1]] != expected:
+            raise AgentError(
+                f"the network of {name!r} has {sizes[0]} inputs and {sizes[-1]} outputs; rules "
+                f"{rules.name!r} with {num_players} players need {expected[0]} and {expected[1]}"
+            )
+        self.name = name
+        self.rules = rules
+        self.num_players = num_players
+        self.view = view
+        self.sample = sample
+        self.deterministic = not sample
+        self.layer_sizes = tuple(sizes)
+        self._critic = critic or []
+        self.set_layers(layers)
+
+    @property
+    def _critic_inputs(self) -> int:
+        """How many values the critic sees; 0 without one that ends in a single value."""
+        sizes = _sizes_of(self._critic)
+        return sizes[0] if sizes[-1:] == [1] else 0
+
+    @property
+    def judges(self) -> bool:
+        """Whether `opinion` has a value."""
+        return bool(self._critic_inputs == self.layer_sizes[0])
+
+    def critic(self) -> Critic | None:
+        """The critic that sees all hands, if there is one."""
+        hidden = hidden_size(self.rules, self.num_players)
+        if self._critic_inputs != self.layer_sizes[0] + hidden:
+            return None
+        return new_critic(self.rules, self.num_players, self._critic, self.view)
+
+    def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Give the network other weights of the same shapes; not while a thread asks the agent."""
+        if tuple(_sizes_of(layers)) != self.layer_sizes:
+            raise AgentError(
+                f"layers of the sizes {_sizes_of(layers)} for the network of {self.name!r}; "
+                f"expected {list(self.layer_sizes)}"
+            )
+        self._layers = layers
+        self.weights, self._sizes = flat(layers)
+
+    @property
+    def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The network's (weight, bias) pairs, as the class takes them."""
+        return self._layers
+
+    def check(self, rules: Rules, num_players: int) -> None:
+        """Refuse cards, decisions or a number of players other than those of the training."""
+        check_game(self.name, self.rules, self.num_players, rules, num_players)
+
+    def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `Agent.act_rows`."""
+        observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
+        actions = np.empty(len(index), np.int64)
+        choose_actions(
+            self.weights, self._sizes, observations, masks, rows, index, self.sample, actions
+        )
+        if self.view == "canonical":
+            tables = color_tables(rules, self.num_players)
+            plain_actions(tables, orders, actions.copy(), actions)
+        return actions
+
+    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The logarithm of the policy's chance of each action, for search.
+
+        Returns
+        -------
+        float32 array, shape ``(m, n_actions)``
+            `NEVER` for what is not legal, and at least that for all others.
+        """
+        index = self.admit(rules, rows, index)
+        n_actions = int(self._sizes[-1])
+        observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
+        logits = np.empty(masks.shape, np.float32)
+        write_logits(self.weights, self._sizes, observations, logits)
+        logits[masks == 0] = -np.inf
+        logits -= logits.max(axis=1, keepdims=True)
+        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        if self.view == "canonical":
+            viewed = np.empty(logits.size, np.int64)
+            tables = color_tables(rules, self.num_players)
+            every = np.tile(np.arange(n_actions), len(index))
+            view_actions(tables, np.repeat(orders, n_actions, axis=0), every, viewed)
+            logits = np.take_along_axis(logits, viewed.reshape(logits.shape), axis=1)
+        return np.maximum(logits, np.float32(NEVER))
+
+    def opinion(self, rules: Rules, rows: np.ndarray, place: int) -> Opinion:
+        """The policy's probabilities, and the critic's value where there is one."""
+        index = np.array([place])
+        masks = np.empty((1, int(self._sizes[-1])), np.int8)
+        mask_rows(rules._table, rows, index, masks)
+        chances = self.log_chances(rules, rows, index)[0].astype(np.float64)
+        shares = np.where(masks[0] == 1, np.exp(chances), 0.0)
+        value = self._value(rules, rows, index)
+        about = f"Probabilities by the policy of {self.name}"
+        if value is not None:
+            about += "; the chance to win by its critic, in games like those of its training"
+        about += "."
+        return Opinion(int(np.argmax(shares)), shares / shares.sum(), value=value, about=about)
+
+    def _value(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> float | None:
+        """The chance to win by the critic, if there is one."""
+        if not self.judges:
+            return None
+        observations, _, _ = look(rules, self.num_players, rows, index, self.view)
+        x = observations[0]
+        for i, (weight, bias) in enumerate(self._critic):
+            x = weight @ (np.maximum(x, 0) if i else x) + bias
+        # The reward is 1 for the winner and -1/(n-1) for each of the others.
+        n = self.num_players
+        return min(max((float(x[0]) * (n - 1) + 1) / n, 0.0), 1.0)
+
+
+def look(
+    rules: Rules, num_players: int, rows: np.ndarray, index: np.ndarray, view: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the seats to act in ``rows[index]`` see: observations, masks, and their colours' order.
+
+    Returns
+    -------
+    observations : float32 array, shape ``(m, observation_size)``
+    masks : int8 array, shape ``(m, n_actions)``
+    orders : int64 array, shape ``(m, colors)``
+        Which colour stands in which place; of use for the canonical view only.
+    """
+    size = layout(rules, num_players)[-1].slice.stop
+    observations = np.empty((len(index), size), np.float32)
+    masks = np.empty((len(index), len(catalogue(rules))), np.int8)
+    orders = np.empty((len(index), rules.colors), np.int64)
+    observe_rows(rules._table, rows, index, observations)
+    mask_rows(rules._table, rows, index, masks)
+    if view == "canonical":
+        to_view(color_tables(rules, num_players), observations, masks, orders)
+    return observations, masks, orders
+
+
+def check_game(name: str, own: Rules, own_players: int, rules: Rules, num_players: int) -> None:
+    """`AgentError` if a network made for ``own`` rules and players cannot play the others.
+
+    It can if it sees the same, laid out the same way, and chooses from the same actions.
+    """
+    differences = []
+    if num_players != own_players:
+        differences.append(f"num_players={num_players}, not {own_players}")
+    if _interface(own) != _interface(rules):
+        differences += _differences(own, rules)
+    if differences:
+        raise AgentError(
+            f"agent {name!r} was trained for rules {own.name!r} with {own_players} players; this "
+            f"game of rules {rules.name!r} has {', and '.join(differences)}: name an agent that "
+            "plays it, or train one with train.py"
+        )
+
+
+def _differences(own: Rules, rules: Rules) -> list[str]:
+    """The fields by which a network for ``own`` rules does not fit others, with their values."""
+    different = [f.name for f in fields(Rules) if getattr(own, f.name) != getattr(rules, f.name)]
+    decisive = [name for name in different if _matters(own, name, getattr(rules, name))]
+    return [
+        f"other {name}"
+        if isinstance(ours := getattr(own, name), Mapping)
+        else f"{name}={getattr(rules, name)!r}, not {ours!r}"
+        for name in decisive or different
+    ]
+
+
+def _interface(rules: Rules) -> Any:
+    """What a network's inputs and outputs mean under these rules, apart from who plays."""
+    return rules.kinds, catalogue(rules).names, layout(rules, 2)
+
+
+def _matters(own: Rules, name: str, value: Any) -> bool:
+    """Whether a field of the rules with another value changes what a network sees or may do."""
+    try:
+        return bool(_interface(replace(own, **{name: value})) != _interface(own))
+    except RulesError:  # it makes no game with the rest of the fields, as a much smaller deck
+        return True
+
+
+def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
+    """The agent that a run of train.py has made.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run's folder, its ``model.safetensors`` or one of its checkpoints, where ``config.json``
+        must lie in the run's folder; or a file with its card beside it, as in ``agents/networks``.
+    sample : bool
+        See `PolicyAgent`.
+
+    Raises
+    ------
+    RunError, AgentError
+        When there is no such run, it is not finished, or its files don't fit each other.
+    """
+    path = Path(path)
+    weights = path
+    if path.is_dir():
+        weights = path / run_folder.MODEL
+        if not weights.exists() and (saved := run_folder.checkpoints(path)):
+            raise run_folder.RunError(
+                f"the run {path} is not finished; train.py --resume {path} goes on with it, and "
+                f"its newest checkpoint {saved[-1]} can be loaded by this name"
+            )
+    elif weights.is_file() and weights.suffix != ".safetensors":
+        raise AgentError(
+            f"{path.name} holds no weights; expected the folder of a run, or its {run_folder.MODEL}"
+        )
+    folder = weights.parent
+    if folder.name == run_folder.CHECKPOINTS:
+        folder = folder.parent
+    if weights.with_suffix(".json").exists():
+        config = run_folder.read_config(folder, weights.with_suffix(".json").name)
+        if hash_of(weights) != config["sha256"]:
+            raise AgentError(f"{weights} is not the file that its card describes")
+    else:
+        config = run_folder.read_config(folder)
+    tensors, _ = run_folder.load_tensors(weights)
+    for name, array in tensors.items():
+        if name.startswith(("policy.", "value.")):
+            _check_weights(weights, name, array)
+    sizes = config["network"]["layers"]
+    layers = _layers(tensors, "policy")
+    if _sizes_of(layers) != sizes:
+        raise AgentError(f"{weights} does not hold the network that {run_folder.CONFIG} describes")
+    critic = _layers(tensors, "value")
+    # One that was paid in points says nothing about a seat's chance to win.
+    if config["settings"].get("reward") != "win":
+        critic = []
+    return PolicyAgent(
+        str(path),
+        layers,
+        Rules.from_dict(config["rules"]),
+        config["num_players"],
+        config["view"],
+        sample,
+        critic,
+    )
+
+
+def _check_weights(path: Path, name: str, array: np.ndarray) -> None:
+    """`AgentError` for numbers that are no weights."""
+    if array.dtype.kind != "f":
+        raise AgentError(f"{path}: {name} is {array.dtype}; expected float32")
+    if not (np.abs(array) <= np.finfo(np.float32).max).all():
+        raise AgentError(f"{path}: {name} has numbers that are not finite float32")
+    if array.ndim not in (1, 2) or not array.size:
+        raise AgentError(f"{path}: {name} has the shape {array.shape}; expected that of a layer")
+
+
+def hash_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _layers(tensors: dict[str, np.ndarray], network: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The layers of a network, as far as they are there and fit each other."""
+    layers: list[tuple[np.ndarray, np.ndarray]] = []
+    while True:
+        weight, bias = (
+            tensors.get(f"{network}.{len(layers)}.{part}") for part in ("weight", "bias")
+        )
+        if weight is None or bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            return layers
+        if layers and weight.shape[1] != len(layers[-1][1]):
+            return []
+        layers.append((weight.astype(np.float32), bias.astype(np.float32)))
+
+
+def _sizes_of(layers: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:
+    """The sizes of the layers, from the input's to the output's."""
+    return [layers[0][0].shape[1], *(len(bias) for _, bias in layers)] if layers else []

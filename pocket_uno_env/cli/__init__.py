@@ -1,0 +1,1 @@
+"""What all programs share: progress, help, exit codes."""

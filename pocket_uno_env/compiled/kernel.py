@@ -1,0 +1,93 @@
+"""`kernel`: the decorator of every compiled function; `code_cache` keeps the code on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+from .code_cache import STORE, Cache
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+JIT = not config.DISABLE_JIT
+"""False under ``NUMBA_DISABLE_JIT=1``, where kernels run as plain Python."""
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on first call, without the GIL, and keep the result on disk."""
+    return _compiled(function, inline=False)
+
+
+def atomic(function: Function) -> Function:
+    """A `kernel` that keeps the GIL: for a single game, which two threads might share.
+
+    No other thread of Python runs meanwhile, so none sees or makes half a change.
+    """
+    return _compiled(function, inline=False, nogil=False)
+
+
+def inlined(function: Function) -> Function:
+    """A `kernel` that is part of whatever calls it: for what happens in every decision.
+
+    LLVM by itself does not inline kernels beyond a certain size, and calls them with all fields of
+    every array. Together that costs a third of the time of a step.
+    """
+    return _compiled(function, inline=True)
+
+
+def _compiled(function: Function, inline: bool, nogil: bool = True) -> Function:
+    compiled: Any = numba.njit(nogil=nogil, error_model="numpy", forceinline=inline)(function)
+    if JIT:
+        with suppress(OSError, TypeError):  # what was typed at a prompt has no source file
+            _keep(compiled, Cache(function, STORE))
+    return compiled  # type: ignore[no-any-return]
+
+
+def _keep(compiled: Any, cache: Cache) -> None:
+    compile_now = compiled.compile
+
+    def compile_or_load(signature: Any) -> Any:
+        with cache.turn():
+            return compile_now(signature)
+
+    compiled._cache, compiled.compile = cache, compile_or_load
+
+
+@intrinsic
+def _unowned(context, array):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        fields = context.make_array(signature.args[0])(context, builder, arguments[0])
+        fields.meminfo = cgutils.get_null_value(fields.meminfo.type)
+        fields.parent = cgutils.get_null_value(fields.parent.type)
+        return fields._getvalue()
+
+    return array(array), code
+
+
+def _itself(array: Any) -> Any:
+    return array
+
+
+unowned = _unowned if JIT else _itself
+"""In a kernel: the same array without an owner, whose views cost no reference counting.
+
+A kernel that takes a view of every line of an array counts references in each, which costs more
+than a small kernel's work. The caller holds the array for as long as the kernel runs, so nothing
+needs to be counted.
+"""
+
+
+def as_rows(rows: np.ndarray) -> Any:
+    """The same memory in the form kernels want: attribute access when they are not compiled."""
+    return rows if JIT else rows.view(np.recarray)
+
+
+def as_record(rows: np.ndarray) -> Any:
+    """The first record of a structured array, with attribute access for Python code."""
+    return rows.view(np.recarray)[0]

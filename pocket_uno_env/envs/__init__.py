@@ -1,0 +1,1 @@
+"""The game behind the interfaces of other libraries."""

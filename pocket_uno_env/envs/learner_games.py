@@ -1,0 +1,404 @@
+"""`LearnerGames`: many rounds in which one seat is the caller's and agents play the others.
+
+The common ground of the Gymnasium environments and Stable-Baselines3's: each adds the interface of
+its library and nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from pocket_uno_env.agents import Agent, load
+from pocket_uno_env.arguments import as_integers, check_count, check_seed
+from pocket_uno_env.engine.payoff import REWARDS
+from pocket_uno_env.engine.saved_rows import check_running
+from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.guard import Guard
+from pocket_uno_env.observation.blocks import observation_size
+from pocket_uno_env.observation.canonical import (
+    VIEWS,
+    ColorTables,
+    color_tables,
+    plain_actions,
+    view_actions,
+)
+from pocket_uno_env.observation.encoders import COMPACT_SCALE
+from pocket_uno_env.records.snapshot import phase_name
+from pocket_uno_env.row_kernels import first_illegal, mask_rows
+from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.limits import MAX_SEATS
+from pocket_uno_env.rules.phases import End
+from pocket_uno_env.rules.rules import Rules
+
+from .learner_kernels import (
+    LEARNER,
+    continue_learners,
+    look_learners,
+    new_books,
+    redeal_learners,
+    start_learners,
+    waiting_for,
+)
+from .reset_options import read_options
+
+
+class LearnerGames:
+    """`num_games` rounds side by side, one seat of each for the learner.
+
+    In each round the learner's seat and every opponent are drawn at random. Opponents act inside
+    `step`, so that a transition runs from one decision of the learner to its next. When a round
+    ends the next is dealt at once; one that ends before the learner's first decision is passed
+    over.
+
+    Parameters
+    ----------
+    num_games : int
+    rules : str or Rules
+        A preset, a file, or `Rules`.
+    num_players : int
+    opponents : sequence of str or Agent
+        From these each other seat's agent is drawn; one that is listed twice comes twice as often.
+        Scripted ones run compiled; others are asked once for all games that wait for them.
+    reward : {"win", "points"}
+        What a finished round pays the learner (`payoff.round_payoffs`).
+    max_cycles : int
+        Decisions, everybody's, after which a round is truncated.
+    view : {"plain", "canonical"}
+        The colours by name, or in the order of `canonical`; actions and masks likewise.
+    compact : bool
+        Observations in bytes, a quarter of the memory: uint8, times `encoders.COMPACT_SCALE`.
+    skip_forced : bool
+        Make the learner's decisions with one legal action for it, about a quarter of all.
+
+    Attributes
+    ----------
+    rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
+        The games.
+    masks : int8, shape ``(num_games, n_actions)``
+        The learner's legal actions, as of the last `look`.
+    codes : int64 array
+        From these each seat's agent is drawn (`learner`); see `draw`.
+    orders : int64, shape ``(num_games, colors)``
+        The colour in each place of the view, as of the last `look`.
+    final_rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
+        Where a round has ended, the game as it was then.
+    rewards : float64, shape ``(num_games,)``
+    ends : uint8, shape ``(num_games,)``
+        `End.RUNNING`, or why the round that the last step ended has ended.
+    observation_space, action_space : gymnasium.spaces
+        Of a single game.
+
+    Notes
+    -----
+    Game i goes the same way however many games run beside it, as long as all opponents are
+    scripted; a trained network might, among more games, round differently.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | Rules,
+        num_players: int,
+        opponents: Sequence[str | Agent],
+        reward: str,
+        max_cycles: int,
+        view: str = "plain",
+        compact: bool = False,
+        skip_forced: bool = False,
+    ) -> None:
+        self.rules = Rules.of(rules)
+        self._table = self.rules._table
+        self.num_players = self.rules.check_players(num_players)
+        if reward not in REWARDS:
+            raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        if view not in VIEWS:
+            raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
+        for name, value in (("compact", compact), ("skip_forced", skip_forced)):
+            if value not in (True, False):
+                raise ValueError(f"{name} is {value!r}; expected True or False")
+        if isinstance(opponents, str) or not opponents:
+            raise ValueError(f"opponents is {opponents!r}; expected a list of agents or names")
+        self.num_games = check_count("num_envs", num_games)
+        self.opponents = [load(o) if isinstance(o, str) else o for o in opponents]
+        for agent in self.opponents:
+            if not isinstance(agent, Agent):
+                raise ValueError(f"opponents holds {agent!r}; expected agents or their names")
+            agent.check(self.rules, self.num_players)
+        self.reward = reward
+        self.max_cycles = check_count("max_cycles", max_cycles)
+        self.observation_size = observation_size(self.rules, self.num_players)
+        self.n_actions = len(catalogue(self.rules))
+
+        self._asked = [agent for agent in self.opponents if agent.policy is None]
+        codes = iter(range(-1, -1 - len(self._asked), -1))
+        self._codes = np.array(
+            [next(codes) if o.policy is None else o.policy for o in self.opponents], np.int64
+        )
+        self.codes = self._codes
+        self.rows = new_rows(num_games)
+        self.books = new_books(num_games)
+        self.masks = np.zeros((num_games, self.n_actions), np.int8)
+        self.view = view
+        self.orders = np.tile(np.arange(self.rules.colors), (num_games, 1))
+        self._dtype = np.uint8 if compact else np.float32
+        one = COMPACT_SCALE if compact else 1
+        self.observation_space = spaces.Box(0, one, (self.observation_size,), self._dtype)
+        self.action_space = spaces.Discrete(self.n_actions)
+        self.final_rows = new_rows(num_games)
+        self.everywhere = np.arange(num_games)
+        self._guard = Guard(type(self).__name__)
+        self._waiting = np.zeros(num_games, np.int64)
+        self._forced = np.zeros(self.n_actions, np.int8) if skip_forced else None
+
+    @property
+    def _tables(self) -> ColorTables | None:
+        """What the canonical view is made with."""
+        canonical = self.view == "canonical"
+        return color_tables(self.rules, self.num_players) if canonical else None
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """What the last step paid."""
+        return np.asarray(self.books["reward"])
+
+    @property
+    def ends(self) -> np.ndarray:
+        """How the last step ended rounds."""
+        return np.asarray(self.books["end"])
+
+    def check_state(self, rows: np.ndarray, books: np.ndarray) -> None:
+        """ValueError unless these are games as they stand between two decisions of the learner."""
+        check_running(self.rules, self.num_players, rows)
+        seats = np.arange(MAX_SEATS) < self.num_players
+        ends = [int(end) for end in End]
+        for field, right in {
+            "learner": books["learner"] == rows["to_act"],
+            "last_learner": (books["last_learner"] >= 0)
+            & (books["last_learner"] < self.num_players),
+            "opponents": (np.isin(books["opponents"], self._codes) | ~seats).all(1),
+            "waits_for": books["waits_for"] == LEARNER,
+            "decided": books["decided"].view(np.uint8) == 1,
+            "end": np.isin(books["end"], ends),
+            "reward": np.isfinite(books["reward"]),
+        }.items():
+            if not right.all():
+                place = int(right.argmin())
+                raise ValueError(
+                    f"game {place} is none: {field} of its book is {books[field][place]}, which "
+                    "does not go with its row or with the opponents"
+                )
+
+    def start(
+        self,
+        seed: np.uint64,
+        index: np.ndarray | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Deal a new game everywhere and play to the learner's first decision.
+
+        Parameters
+        ----------
+        seed : uint64
+            Game i follows from it and i alone.
+        index : int64 array, shape ``(m,)``, optional
+            Which games; all without it, and the first time. The others stay as they are.
+        options : dict, optional
+            ``"deck"`` and ``"dealer"`` of the first deal (`reset_options.read_options`), in each of them.
+        """
+        if index is None:
+            index = self.everywhere
+        else:
+            self._check_started()
+            index = self._places(index)
+        seed = check_seed("seed", seed)
+        dealer, deck = self.read_options(options)
+        deck = np.zeros(0, np.uint8) if deck is None else deck
+        with self._guard:
+            start_learners(
+                self._table, self.rows, self.books, index, self.num_players, seed, dealer, deck,
+                *self._settings(),
+            )  # fmt: skip
+            self._ask_opponents()
+
+    def read_options(
+        self, options: Mapping[str, Any] | None, masked: bool = False
+    ) -> tuple[int, np.ndarray | None]:
+        """`reset_options.read_options` for these games; ValueError for options that make no game."""
+        return read_options(self.rules, self.num_players, options, masked)
+
+    def step(self, index: np.ndarray, actions: np.ndarray) -> None:
+        """Take legal actions (int64) in the games of `index`, play to the learner's next decision.
+
+        Clears all outcomes first, those of the other games too.
+
+        Raises
+        ------
+        ValueError, IndexError
+            For an action that is not legal, or places that are no games; no game has changed.
+        """
+        index = self._places(index)
+        actions = as_integers("actions", actions, len(index))
+        with self._guard:
+            self._check_started()
+            plain = actions
+            if self._tables is not None:
+                plain = np.empty_like(actions)
+                plain_actions(self._tables, self.orders[index], actions, plain)
+            if (j := int(first_illegal(self._table, self.rows, index, plain))) >= 0:
+                raise ValueError(self.illegal(int(index[j]), int(actions[j])))
+            self.books["reward"] = 0
+            self.books["end"] = End.RUNNING
+            continue_learners(self._table, self.rows, self.books, index, plain, *self._settings())
+            self._ask_opponents()
+
+    def copies(self, index: np.ndarray) -> LearnerGames:
+        """Copies of the games of `index`, as often as they are listed there, to try things on.
+
+        They have the same cards and the same luck to come, and actions are in the view as of the
+        last `look`.
+        """
+        index = self._places(index, once=False)
+        found = copy.copy(self)
+        found._guard = Guard(type(self).__name__)
+        found.num_games = len(index)
+        found.rows, found.books = self.rows[index], self.books[index]
+        found.masks, found.orders = self.masks[index], self.orders[index]
+        found.final_rows = new_rows(len(index))
+        found.everywhere = np.arange(len(index))
+        found._waiting = np.zeros(len(index), np.int64)
+        return found
+
+    def draw(self, frequencies: np.ndarray) -> None:
+        """From the next deal on draw opponents so often: a share for each, kept to a thousandth."""
+        shares = np.asarray(frequencies)
+        numbers = shares.dtype.kind in "iuf" and shares.shape == self._codes.shape
+        if not numbers or not (np.isfinite(shares) & (shares >= 0)).all():
+            raise ValueError(
+                f"frequencies are {frequencies!r}; expected {len(self._codes)} numbers from 0"
+            )
+        if not shares.sum() > 0:
+            raise ValueError("all frequencies are 0; expected one opponent at least")
+        counts = np.rint(1000 * frequencies / frequencies.sum()).astype(np.int64)
+        self.codes = np.repeat(self._codes, counts)
+
+    def redeal(self, index: np.ndarray) -> None:
+        """Give the games of `index` up and deal the next ones in their place."""
+        index = self._places(index)
+        with self._guard:
+            self._check_started()
+            redeal_learners(self._table, self.rows, self.books, index, *self._settings())
+            self._ask_opponents()
+
+    def look(self) -> np.ndarray:
+        """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
+        with self._guard:
+            self._check_started()
+            seats = self.books["learner"]
+            return self._look(self.rows, seats, self.everywhere, self.masks, self.orders)
+
+    def final(self, index: np.ndarray) -> np.ndarray:
+        """What the learner knew at the end of the rounds that the last step ended in `index`."""
+        index = self._places(index, once=False)
+        if not (self.ends[index] != End.RUNNING).all():
+            raise ValueError("index names games whose round the last step did not end")
+        masks = np.empty((len(index), self.n_actions), np.int8)
+        orders = np.empty((len(index), self.rules.colors), np.int64)
+        with self._guard:
+            seats = self.books["last_learner"]
+            return self._look(self.final_rows, seats, index, masks, orders)
+
+    def _look(
+        self,
+        rows: np.ndarray,
+        seats: np.ndarray,
+        index: np.ndarray,
+        masks: np.ndarray,
+        orders: np.ndarray,
+    ) -> np.ndarray:
+        observations = np.empty((len(index), self.observation_size), self._dtype)
+        look_learners(self._table, rows, seats, index, self._tables, observations, masks, orders)
+        return observations
+
+    def ask(self, agent: Agent) -> np.ndarray:
+        """What `agent` would do in the learner's place: int64, shape ``(num_games,)``."""
+        with self._guard:
+            self._check_started()
+            actions = agent.act_rows(self.rules, self.rows, self.everywhere)
+        if self._tables is not None:
+            plain, actions = actions, np.empty_like(actions)
+            view_actions(self._tables, self.orders, plain, actions)
+        return actions
+
+    def as_actions(self, actions: object) -> np.ndarray:
+        """`actions` as int64, shape ``(num_games,)``; ValueError if they are something else.
+
+        Numbers too large for int64 become -1, which is no action.
+        """
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_games,) or chosen.dtype.kind not in "iuO":
+            raise ValueError(
+                f"actions are {chosen.dtype} of shape {chosen.shape}; expected integers of shape "
+                f"({self.num_games},)"
+            )
+        known = (chosen >= 0) & (chosen < self.n_actions)
+        return np.where(known, chosen, -1).astype(np.int64)
+
+    def legal(self, actions: np.ndarray) -> np.ndarray:
+        """Which of the actions, one for each game, are legal: bool, ``(num_games,)``."""
+        actions = as_integers("actions", actions, self.num_games)
+        known = (actions >= 0) & (actions < self.n_actions)
+        return np.asarray(known & (self.masks[self.everywhere, np.where(known, actions, 0)] == 1))
+
+    def illegal(self, game: int, action: int) -> str:
+        """The message about an action that is not legal in a game."""
+        names = catalogue(self.rules)
+        known = 0 <= action < len(names)
+        number = np.array([action if known else 0])
+        mask = np.zeros((1, self.n_actions), np.int8)
+        if self._tables is not None:
+            plain_actions(self._tables, self.orders[game : game + 1], number.copy(), number)
+        mask_rows(self._table, self.rows, np.array([game]), mask)
+        name = f" ({names.name(int(number[0]))!r})" if known else ""
+        return (
+            f"action {action}{name} is not legal in game {game}, phase "
+            f"{phase_name(self.rows[game])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
+        )
+
+    def _check_started(self) -> None:
+        if not self.rows["num_players"][0]:
+            raise RuntimeError("there are no games yet; call reset() first")
+
+    def _places(self, index: np.ndarray, once: bool = True) -> np.ndarray:
+        """`index`, if it holds numbers of games, each only once."""
+        if index is self.everywhere:
+            return index
+        index = as_integers("index", index)
+        if len(index) and not (index.min() >= 0 and index.max() < self.num_games):
+            raise IndexError(f"index names games that are not there; there are {self.num_games}")
+        if once and len(np.unique(index)) < len(index):
+            raise ValueError("index names a game twice; expected each once")
+        return index
+
+    def _settings(self) -> tuple[np.ndarray, int, int, Any, np.ndarray | None]:
+        reward = int(REWARDS[self.reward])
+        return self.codes, self.max_cycles, reward, self.final_rows, self._forced
+
+    def _ask_opponents(self) -> None:
+        """Let the agents that are not scripted act until every game waits for the learner."""
+        asking = bool(self._asked)
+        while asking:
+            asking = False
+            for k, agent in enumerate(self._asked):
+                if not (count := waiting_for(self.books, k, self._waiting)):
+                    continue
+                asking = True
+                index = self._waiting[:count].copy()
+                actions = agent.act_rows(self.rules, self.rows, index)
+                continue_learners(
+                    self._table, self.rows, self.books, index, actions, *self._settings()
+                )

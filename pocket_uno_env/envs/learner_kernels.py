@@ -1,0 +1,254 @@
+"""One seat of every game is a learner's: play from one of its decisions to the next.
+
+Opponents are drawn for each round from a *pool* of codes. A code from 0 is a scripted policy,
+which acts right here; a negative code ``-1 - k`` is agent ``k`` of the caller's, for whom the game
+stops and waits. Either way a learner's transition runs from one of its own decisions to its next,
+or to the end of the round, whoever ends it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pocket_uno_env.agents.scripted.choices import choose
+from pocket_uno_env.agents.scripted.policies import act
+from pocket_uno_env.compiled.kernel import as_rows, kernel, unowned
+from pocket_uno_env.compiled.rng import row_seed
+from pocket_uno_env.engine.deal import deal_round, new_game
+from pocket_uno_env.engine.legality import write_mask
+from pocket_uno_env.engine.payoff import round_payoffs
+from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.observation.canonical import unowned_tables, write_view
+from pocket_uno_env.observation.encoders import write_observation
+from pocket_uno_env.row_kernels import next_game, next_seed
+from pocket_uno_env.rules.limits import MAX_SEATS
+from pocket_uno_env.rules.phases import End
+
+LEARNER = -1
+"""Value of ``waits_for`` when it is the learner's decision."""
+
+BOOK = np.dtype(
+    [
+        ("reward", np.float64),
+        ("opponents", np.int64, (MAX_SEATS,)),
+        ("learner", np.int64),
+        ("last_learner", np.int64),
+        ("waits_for", np.int64),
+        ("decided", np.bool_),
+        ("end", np.uint8),
+    ],
+    align=True,
+)
+"""What training keeps beside a row.
+
+``learner`` is the learner's seat and ``opponents[seat]`` the code of each other seat's agent, both
+for this round. ``waits_for`` says who has to act: `LEARNER`, or the number of an agent that is not
+scripted. ``decided``: the learner has had a decision in this round. ``reward`` and ``end`` are the
+outcome of the learner's last decision: `End.RUNNING`, or why its round ended, in which the learner
+sat at ``last_learner``.
+"""
+
+
+def new_books(n: int) -> Any:
+    """`n` zeroed books, shape ``(n,)``."""
+    return as_rows(np.zeros(n, BOOK))
+
+
+@kernel
+def _take(rules, row, action, max_cycles):
+    apply(rules, row, action, None, None)
+    if row.end == End.RUNNING and row.decisions >= max_cycles:
+        truncate(row)
+
+
+@kernel
+def _deal(rules, row, book, pool):
+    """Deal the next game; draw the learner's seat and its opponents."""
+    next_game(rules, row)
+    _seat(row, book, pool)
+
+
+@kernel
+def _seat(row, book, pool):
+    book.learner = choose(row, row.num_players)
+    for seat in range(row.num_players):
+        book.opponents[seat] = pool[choose(row, pool.shape[0])]
+    book.decided = False
+
+
+@kernel
+def _forced_action(rules, row, mask):
+    """The only legal action, or -1 if there are several or forced ones are asked too (None)."""
+    if mask is None:
+        return -1
+    write_mask(rules, row, mask)
+    found = -1
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            if found >= 0:
+                return -1
+            found = action
+    return found
+
+
+@kernel
+def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i, forced):
+    """Play until somebody who is not scripted has to act, through the end of a round if need be.
+
+    A round that is over before the learner's first decision teaches nothing: the next one is
+    dealt, and no one is told.
+    """
+    while True:
+        while row.end == End.RUNNING and row.to_act != book.learner:
+            code = book.opponents[row.to_act]
+            if code < 0:
+                book.waits_for = -1 - code
+                return
+            _take(rules, row, act(rules, row, code), max_cycles)
+        if row.end == End.RUNNING:
+            action = _forced_action(rules, row, forced)
+            if action < 0:
+                book.waits_for = LEARNER
+                book.decided = True
+                return
+            _take(rules, row, action, max_cycles)
+            continue
+        if book.decided:
+            round_payoffs(rules, row, reward, payoffs)
+            book.reward = payoffs[book.learner]
+            book.end = row.end
+            book.last_learner = book.learner
+            final_rows[i] = row
+        _deal(rules, row, book, pool)
+
+
+@kernel
+def start_learners(
+    rules,
+    rows,
+    books,
+    index,
+    num_players,
+    seed,
+    dealer,
+    deck,
+    pool,
+    max_cycles,
+    reward,
+    final_rows,
+    forced,
+):
+    """Start the games of `index` and play on; `continue_learners` has the parameters.
+
+    Game ``i`` is seeded by ``(seed, i)``, seed uint64.
+
+    Parameters
+    ----------
+    dealer : int
+        The first dealer's seat, or `NO_SEAT` to draw one.
+    deck : uint8 array
+        The kinds of all cards in the order they are first dealt, or none at all.
+    """
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_rows), np.zeros(num_players)
+    for j in range(index.shape[0]):
+        i = index[j]
+        row, book = rows[i], books[i]
+        new_game(row, num_players, row_seed(seed, np.uint64(i)))
+        book.reward = 0.0
+        book.end = End.RUNNING
+        next_seed(row)
+        if deck.shape[0] > 0:
+            deal_round(rules[0], row, dealer, deck, None)
+        else:
+            deal_round(rules[0], row, dealer, None, None)
+        _seat(row, book, pool)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
+
+
+@kernel
+def continue_learners(
+    rules, rows, books, index, actions, pool, max_cycles, reward, final_rows, forced
+):
+    """Take the awaited action in some games and play on, until somebody else has to act.
+
+    Parameters
+    ----------
+    books : `BOOK` array, shape ``(n,)``
+    index : int64 array, shape ``(m,)``
+    actions : int64 array, shape ``(m,)``
+        Legal actions (`row_kernels.first_illegal`) in ``rows[index]``.
+    pool : int64 array
+        The codes from which each seat's agent is drawn, with their frequencies.
+    reward : `payoff.Reward`
+    final_rows : `state.ROW` array, shape ``(n,)``
+        Written where the learner's round ends: the game as it then was.
+    forced : int8 array, shape ``(n_actions,)``, scratch, or None
+        With it a decision of the learner's with one legal action is made for it. A round in which
+        it has no other is passed over.
+    """
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
+    for j in range(index.shape[0]):
+        i = index[j]
+        row, book = rows[i], books[i]
+        _take(rules[0], row, actions[j], max_cycles)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
+
+
+@kernel
+def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_rows, forced):
+    """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
+    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
+    for j in range(index.shape[0]):
+        i = index[j]
+        row, book = rows[i], books[i]
+        _deal(rules[0], row, book, pool)
+        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
+
+
+@kernel
+def waiting_for(books, agent, index):
+    """Write the games that wait for `agent` into ``index``, in order; returns how many."""
+    count = 0
+    for i in range(books.shape[0]):
+        if books[i].waits_for == agent:
+            index[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def look_learners(rules, rows, seats, index, tables, observations, masks, orders):
+    """Write what the learner knows and may do, in the view of `tables` unless they are None.
+
+    Parameters
+    ----------
+    seats : int64 array, shape ``(n,)``
+        Where the learner sits in each of `rows`.
+    index : int64 array, shape ``(m,)``
+        Which of the rows are looked at.
+    tables : `canonical.ColorTables` or None
+    observations : float32 or uint8 array, shape ``(m, size)``, written
+    masks : int8 array, shape ``(m, n_actions)``, written
+    orders : int64 array, shape ``(m, colors)``, written if there are tables
+    """
+    rules, rows = unowned(rules), unowned(rows)
+    observations, masks = unowned(observations), unowned(masks)
+    if tables is None:
+        for j in range(index.shape[0]):
+            row = rows[index[j]]
+            write_observation(rules[0], row, seats[index[j]], observations[j])
+            write_mask(rules[0], row, masks[j])
+    else:
+        named, orders = unowned_tables(tables), unowned(orders)
+        kept_observation, kept_mask = np.empty_like(observations[0]), np.empty_like(masks[0])
+        plain, legal = unowned(kept_observation), unowned(kept_mask)
+        for j in range(index.shape[0]):
+            row = rows[index[j]]
+            write_observation(rules[0], row, seats[index[j]], plain)
+            write_mask(rules[0], row, legal)
+            write_view(named, plain, legal, orders[j], observations[j], masks[j])

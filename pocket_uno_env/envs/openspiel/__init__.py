@@ -1,0 +1,1 @@
+"""The game in OpenSpiel, with explicit chance nodes."""

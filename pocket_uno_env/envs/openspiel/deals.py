@@ -1,0 +1,190 @@
+"""The deal as random outcomes: card by card, or all of it as one of so many deals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import comb
+from typing import Any
+
+from pocket_uno_env.rules.actions import Catalogue, catalogue
+from pocket_uno_env.rules.rules import Rules
+
+from .events import Cards
+
+MAX_DEALS = 100_000
+"""How many deals `deals` will list."""
+
+Outcomes = tuple[tuple[int, float], ...]
+"""Ids of random outcomes in ascending order, with their probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """A deal that can be told from others: who deals, the hands as sorted kinds, the opening."""
+
+    dealer: int
+    hands: tuple[Cards, ...]
+    opening: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same in all histories of a game.
+
+    Attributes
+    ----------
+    max_decisions : int
+        Decisions after which the round is truncated.
+    whole_deal : bool
+        The deal is one random outcome, an index into `deals`. Otherwise it is a row of them: the
+        dealer's seat, the kind of each card in the order of dealing, the kind of the opening card.
+    """
+
+    rules: Rules
+    num_players: int
+    max_decisions: int
+    whole_deal: bool = False
+
+    def __reduce__(self) -> Any:
+        """What is computed is not pickled."""
+        return Setting, (self.rules, self.num_players, self.max_decisions, self.whole_deal)
+
+    @cached_property
+    def table(self) -> Any:
+        """The rules as kernels read them."""
+        return self.rules._table
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The actions of the rules."""
+        return catalogue(self.rules)
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The names of the card kinds."""
+        return [kind.name for kind in self.rules.kinds]
+
+    @cached_property
+    def deck(self) -> Counter[int]:
+        """How many cards of each kind there are."""
+        return Counter({i: kind.copies for i, kind in enumerate(self.rules.kinds)})
+
+    @cached_property
+    def coloured(self) -> frozenset[int]:
+        """The kinds that are no wilds."""
+        return frozenset(i for i, kind in enumerate(self.rules.kinds) if kind.color is not None)
+
+    @cached_property
+    def kind_of(self) -> list[int]:
+        """The kind of each physical card."""
+        return [int(kind) for kind in self.rules._table["card_kind"][0][: self.rules.n_cards]]
+
+    @property
+    def dealt(self) -> int:
+        """How many cards are dealt to the hands."""
+        return self.rules.hand_size * self.num_players
+
+    def receiver(self, dealer: int, number: int) -> int:
+        """Who gets card `number` of the deal."""
+        return (dealer + 1 + number) % self.num_players
+
+    def hand(self, row: Any, seat: int) -> Cards:
+        """The kinds of a hand, sorted."""
+        low, high = row["hands"][seat].tolist()
+        return tuple(sorted(self.kind_of[card] for card in _members(low | high << 64)))
+
+
+def _members(bits: int) -> Iterator[int]:
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def deal_outcomes(setting: Setting, dealt: tuple[int, ...]) -> Outcomes:
+    """What may come next in a deal of which `dealt` has happened; empty if it is complete."""
+    if setting.whole_deal:
+        return () if dealt else deals(setting.rules, setting.num_players)[1]
+    if not dealt:
+        return tuple((seat, 1 / setting.num_players) for seat in range(setting.num_players))
+    cards = dealt[1:]
+    if len(cards) > setting.dealt:
+        return ()
+    left = setting.deck - Counter(cards)
+    put_back = setting.rules.opening_wild == "put_back"
+    if len(cards) == setting.dealt:
+        # A wild that is put back leaves no trace: the first that stays is any other card.
+        weights = {k: float(n) for k, n in left.items() if not put_back or k in setting.coloured}
+    else:
+        weights = {k: n * _chance_to_open(setting, (*cards, k)) for k, n in left.items()}
+    total = sum(weights.values())
+    return tuple((k, weights[k] / total) for k in sorted(weights) if weights[k] > 0)
+
+
+def _chance_to_open(setting: Setting, cards: Cards) -> float:
+    """The chance that a deal which begins so leaves a card to open with; else it begins anew."""
+    coloured = sum(setting.deck[kind] for kind in setting.coloured)
+    if setting.rules.opening_wild != "put_back" or coloured > setting.dealt:
+        return 1.0
+    if not setting.coloured.issuperset(cards):
+        return 1.0
+    undealt = setting.rules.n_cards - len(cards)
+    return 1 - 1 / comb(undealt, setting.dealt - len(cards))
+
+
+@lru_cache(maxsize=8)
+def deals(rules: Rules, num_players: int) -> tuple[tuple[Deal, ...], Outcomes]:
+    """All deals that can be told apart, and how likely each is.
+
+    Raises
+    ------
+    ValueError
+        If there are more than `MAX_DEALS`.
+    """
+    setting = Setting(rules, num_players, 1)
+    put_back = rules.opening_wild == "put_back"
+    found: dict[Deal, float] = {}
+    for hands, left, ways in _hand_choices(setting, num_players, setting.deck, 1):
+        openings = {k: n for k, n in left.items() if not put_back or k in setting.coloured}
+        for opening, copies in openings.items():
+            chance = ways * copies / sum(openings.values())
+            for dealer in range(num_players):
+                found[Deal(dealer, hands, opening)] = chance
+        if len(found) > MAX_DEALS:
+            raise ValueError(
+                f"rules {rules.name!r} for {num_players} players have more than {MAX_DEALS:,} "
+                "different deals, too many for one chance node; deal card by card"
+            )
+    total = sum(found.values())
+    order = sorted(found, key=lambda deal: (deal.dealer, deal.hands, deal.opening))
+    return tuple(order), tuple((i, found[deal] / total) for i, deal in enumerate(order))
+
+
+def _hand_choices(
+    setting: Setting, seats: int, left: Counter[int], ways: int
+) -> Iterator[tuple[tuple[Cards, ...], Counter[int], int]]:
+    """Hands for so many seats, the cards left over, and in how many ways physical cards do it."""
+    if seats == 0:
+        yield (), left, ways
+        return
+    for hand in _multisets(left, setting.rules.hand_size, 0):
+        held = Counter(hand)
+        more = ways
+        for kind, count in held.items():
+            more *= comb(left[kind], count)
+        for others, rest, all_ways in _hand_choices(setting, seats - 1, left - held, more):
+            yield (hand, *others), rest, all_ways
+
+
+def _multisets(left: Counter[int], size: int, lowest: int) -> Iterator[Cards]:
+    """All sorted hands of `size` cards from those left, of kinds from `lowest` on."""
+    if size == 0:
+        yield ()
+        return
+    for kind in sorted(left):
+        if kind >= lowest and left[kind] > 0:
+            for others in _multisets(left - Counter({kind: 1}), size - 1, kind):
+                yield (kind, *others)

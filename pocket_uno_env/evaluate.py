@@ -1,1 +1,0 @@
-../evaluate.py

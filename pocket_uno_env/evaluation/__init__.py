@@ -1,0 +1,1 @@
+"""Matched games between agents, and what can be said from them."""

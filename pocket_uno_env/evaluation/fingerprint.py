@@ -1,0 +1,53 @@
+"""Fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pocket_uno_env.agents.agent import Agent
+from pocket_uno_env.agents.scripted import policies
+from pocket_uno_env.compiled.code_cache import sources_hash
+
+
+def fingerprint(agent: Agent) -> str:
+    """What tells whether an agent has changed: a hash of its code and of all its weights.
+
+    Of a scripted agent it covers the compiled core, of others the module of its class, and every
+    array in the agent, and in the agents that it holds.
+    """
+    digest = hashlib.sha256(f"{agent.name} {agent.policy}".encode())
+    _hash_into(digest, agent, set())
+    return digest.hexdigest()[:16]
+
+
+def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
+    if isinstance(value, np.ndarray):
+        digest.update(str((value.dtype, value.shape)).encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _hash_into(digest, item, seen)
+    elif isinstance(value, dict):
+        for key in sorted(value, key=str):
+            digest.update(str(key).encode())
+            _hash_into(digest, value[key], seen)
+    elif inspect.isfunction(value) or isinstance(value, Agent):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        source = inspect.getsourcefile(value if inspect.isfunction(value) else type(value))
+        if source is not None and Path(source).exists():
+            digest.update(Path(source).read_bytes())
+        if isinstance(value, Agent):
+            if value.policy is not None:
+                digest.update(sources_hash(Path(policies.__file__)).encode())
+            # What the agent was last checked for is no part of it.
+            kept = {name: of for name, of in vars(value).items() if name != "_checked"}
+            _hash_into(digest, kept, seen)
+    elif isinstance(value, str | int | float | bool | None):
+        digest.update(repr(value).encode())

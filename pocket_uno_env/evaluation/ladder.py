@@ -1,0 +1,294 @@
+"""The ladder: fixed agents with measured ratings, so that a new agent's rating means something.
+
+    evaluate.py ladder runs/mine
+    evaluate.py ladder --measure --rules pocket --num-players 2 --deals 10000
+
+A new agent plays every agent of the ladder on common deals, and gets the rating that explains its
+results if those of the ladder hold. A ladder is a file in ``pocket_uno_env/ladders/``, with a
+version that is raised when it is measured anew; a rating should be quoted with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from pocket_uno_env.agents.agent import Agent
+from pocket_uno_env.cli.progress import Display
+from pocket_uno_env.evaluation.report.report import tournament_report
+from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
+from pocket_uno_env.evaluation.statistics.ratings import rate_against
+from pocket_uno_env.files import FileError, read_json, whole_file
+from pocket_uno_env.rules.rules import PRESETS
+
+from .arena import Games
+from .fingerprint import fingerprint
+from .journal import PLAN, DiskJournal
+from .plan import Plan, plan_of
+from .tournament import Played, run
+from .workers import make_workers
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORMAT = "uno-ladder/1"
+FOLDER = Path(__file__).parent / "ladders"
+RUNGS = (
+    *("random", "random-uno", "first", "high-card", "attacker", "challenger", "greedy"),
+    *("counter", "strong"),
+)
+"""The agents of every ladder."""
+MORE_RUNGS = {"classic": ("rlcard-rule",)}
+"""Those that play by these rules only."""
+
+
+class LadderError(ValueError):
+    """A ladder that there is not; the message says which there are."""
+
+
+@dataclass(frozen=True)
+class _Rating:
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """What is read of a ladder's file."""
+
+    format: Literal["uno-ladder/1"]
+    version: int
+    ratings: dict[str, _Rating]
+
+
+@dataclass
+class Options:
+    """Place agents on the ladder: a fixed set of agents with measured ratings."""
+
+    agents: Annotated[list[str], tyro.conf.Positional] = field(default_factory=list)
+    """Who is to be rated: names of agents, or the folders of trained runs."""
+    rules: str = "pocket"
+    """The rules of the ladder."""
+    num_players: int = 2
+    """Its number of players; of more than two, the agent sits alone among copies of each rung."""
+    deals: int = 1000
+    """Deals against each agent of the ladder, each in all seat rotations."""
+    seed: int = 0
+    """The same seed gives the same deals."""
+    processes: int = 0
+    """Processes to play in; 0: as many as pay."""
+    ray: str | None = None
+    """Play on a Ray cluster: its address, or "local"."""
+    out: Path | None = None
+    """A folder where what is played is kept as it comes: the same command goes on with it."""
+    json: Path | None = None
+    """Write what was found to this file."""
+    measure: bool = False
+    """Measure the ladder itself anew, and write its file."""
+
+
+def path(rules: str, num_players: int) -> Path:
+    """Where the ladder of these rules lies."""
+    return FOLDER / f"{rules}-{num_players}p.json"
+
+
+def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
+    """A ladder: ``version``, ``rules``, ``deals``, ``command``, ``ratings``, ``win_rates``, ...
+
+    Raises
+    ------
+    LadderError
+        Also for a file that is damaged.
+    """
+    from msgspec import ValidationError, convert
+
+    file, there = path(rules, num_players), sorted(FOLDER.glob("*.json"))
+    if file not in there:
+        names = ", ".join(entry.stem for entry in there)
+        raise LadderError(
+            f"there is no ladder of rules {rules!r} for {num_players} players; there are: {names}"
+        )
+    try:
+        found: dict[str, Any] = read_json(file)
+        convert(found, _Ladder)
+    except (FileError, ValidationError) as error:
+        raise LadderError(f"the ladder {file} is damaged: {error}; measure it anew") from error
+    return found
+
+
+def climb(options: Options, display: Display) -> dict[str, Any]:
+    """Rate the agents, or measure the ladder; what `table` shows.
+
+    Returns
+    -------
+    dict
+        ``ladder`` (its name), ``version``, ``deals``, ``seed``, ``rungs`` (name to rating) and
+        ``agents``: for each its ``rating`` and its ``win_rates`` against the rungs, all with
+        ``mean``, ``low``, ``high``.
+    """
+    if options.measure:
+        return _measure(options, display)
+    if not options.agents:
+        raise LadderError("no agents; name whom to rate, as in: evaluate.py ladder runs/mine")
+    known = read(options.rules, options.num_players)
+    with ExitStack() as stack:
+        file = None if options.json is None else stack.enter_context(whole_file(options.json))
+        result = _placed(options, known, display)
+        if file is not None:
+            print(json.dumps(result, indent=1), file=file)
+    return result
+
+
+def _placed(options: Options, known: dict[str, Any], display: Display) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "format": "uno-placing/1",
+        "ladder": path(options.rules, options.num_players).stem,
+        "version": known["version"],
+        "deals": options.deals,
+        "seed": options.seed,
+        "num_players": options.num_players,
+        "rungs": known["ratings"],
+        "agents": {},
+    }
+    for spec in dict.fromkeys(options.agents):
+        names = [spec, *(name for name in known["ratings"] if name != spec)]
+        plan, agents = _plan(options, names, "gauntlet")
+        played = _played(options, spec, plan, agents, display)
+        games = [of.games for of in played]
+        elo = {name: rating["mean"] for name, rating in known["ratings"].items()}
+        rating = rate_against(games, elo)
+        result["agents"][spec] = {
+            "fingerprint": fingerprint(agents[0]),
+            "rating": _plain(rating),
+            "win_rates": {of.names[-1]: _rate(of) for of in games},
+        }
+    return result
+
+
+def _measure(options: Options, display: Display) -> dict[str, Any]:
+    """Everyone on the ladder against everyone; writes the file."""
+    if options.rules not in PRESETS:
+        raise LadderError(
+            f"a ladder is of rules that come with the package, {', '.join(PRESETS)}; not of "
+            f"{options.rules!r}"
+        )
+    with whole_file(path(options.rules, options.num_players)) as file:
+        return _measured(options, display, file)
+
+
+def _measured(options: Options, display: Display, out: IO[str]) -> dict[str, Any]:
+    names = [*RUNGS, *MORE_RUNGS.get(options.rules, ())]
+    plan, agents = _plan(options, names, "round-robin")
+    played = _played(options, "ladder", plan, agents, display)
+    report = tournament_report(plan, agents, played, "round-robin", rules_name=options.rules)
+    file = path(options.rules, options.num_players)
+    version = 1
+    if file.exists():
+        version += read(options.rules, options.num_players)["version"]
+    found = {
+        "format": FORMAT,
+        "version": version,
+        "rules": report["rules"],
+        "num_players": options.num_players,
+        "deals": options.deals,
+        "seed": options.seed,
+        "command": f"evaluate.py ladder --measure --rules {options.rules} --num-players "
+        f"{options.num_players} --deals {options.deals} --seed {options.seed}",
+        "versions": report["versions"],
+        "fingerprints": {agent["name"]: agent["fingerprint"] for agent in report["agents"]},
+        "ratings": report["ratings"]["elo"],
+        "win_rates": [{"agents": list(of.games.names), **_rate(of.games)} for of in played],
+    }
+    print(json.dumps(found, indent=1), file=out)
+    return {
+        "ladder": file.stem,
+        "version": version,
+        "deals": options.deals,
+        "num_players": options.num_players,
+        "rungs": found["ratings"],
+        "agents": {},
+    }
+
+
+def table(placed: dict[str, Any]) -> Table:
+    """The ladder with the agents at their places."""
+    from rich.table import Table
+
+    made = Table(
+        title=f"Ladder {placed['ladder']}, version {placed['version']}",
+        caption="Elo's scale: 400 more win ten times as often. "
+        + (
+            f"Rated by {placed['deals']:,} deals against each rung. The intervals allow for the "
+            "deals, not for those of the ladder itself. Win rate: against that rung, of the first."
+            if placed["agents"]
+            else f"Measured by {placed['deals']:,} deals for each pairing."
+        ),
+        caption_justify="left",
+        title_justify="left",
+    )
+    made.add_column("", no_wrap=True)
+    made.add_column("agent", overflow="fold")
+    rows = [(rating["mean"], name, rating, False) for name, rating in placed["rungs"].items()]
+    for name, found in placed["agents"].items():
+        rows.append((found["rating"]["mean"], name, found["rating"], True))
+    rates = next(iter(placed["agents"].values()))["win_rates"] if placed["agents"] else {}
+    for heading in ("rating", "interval", *["win rate"] * bool(rates)):
+        made.add_column(heading, justify="right", no_wrap=True)
+    for mean, name, rating, new in sorted(rows, key=lambda row: -row[0]):
+        rate = rates.get(name) if not new else None
+        fixed = rating["low"] == rating["high"]
+        made.add_row(
+            ">" if new else "",
+            name,
+            f"{mean:.0f}",
+            "" if fixed else f"{rating['low']:.0f}-{rating['high']:.0f}",
+            *[f"{rate['mean']:.1%}" if rate else ""] * bool(rates),
+            style="bold" if new else None,
+        )
+    return made
+
+
+def _plan(options: Options, names: Sequence[str], design: str) -> tuple[Plan, list[Agent]]:
+    plan = plan_of(
+        names, options.rules, options.num_players, options.deals, options.seed, design=design
+    )
+    return plan, plan.load_agents()
+
+
+def _played(
+    options: Options, name: str, plan: Plan, agents: Sequence[Agent], display: Display
+) -> list[Played]:
+    """Play, or go on playing what ``--out`` has of it."""
+    display.begin(name, plan.games)
+    workers = make_workers(agents, options.processes, options.ray)
+    if options.out is None:
+        return run(plan, workers, None, display.report)
+    stem = path(options.rules, options.num_players).stem
+    folder = options.out / re.sub(r"[^\w.,-]+", "_", f"{stem}-{name}")
+    begun = os.path.exists(folder / PLAN)
+    with DiskJournal(folder, None if begun else plan) as journal:
+        if replace(journal.plan, deals=plan.deals) != plan:
+            raise LadderError(
+                f"{folder} was begun with other options, or with another agent of this name; "
+                "choose another --out"
+            )
+        if begun:
+            journal.extend(plan.deals)
+        return run(plan, workers, journal, display.report)
+
+
+def _rate(games: Games) -> dict[str, Any]:
+    return _plain(rate_estimate(games.win_rates(games.lineup[0])))
+
+
+def _plain(estimate: Any) -> dict[str, Any]:
+    return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}

@@ -1,0 +1,1 @@
+"""What an evaluation found: as JSON, tables, plots and a page."""

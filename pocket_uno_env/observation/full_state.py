@@ -1,0 +1,45 @@
+"""Full state."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.rules.phases import Phase
+from pocket_uno_env.rules.rules import Rules
+
+from .blocks import layout
+from .encoders import _hand, _public
+
+
+@kernel
+def write_state(rules, row, out):
+    """Write the whole game into ``out`` (float32, shape ``(state_size,)``).
+
+    Every hand and the draw pile per kind, the next card of the draw pile, the card just drawn,
+    then what all see, from seat 0.
+    """
+    out[:] = 0
+    kinds = rules.n_kinds
+    pile = row.num_players * kinds
+    at = pile + kinds
+    for seat in range(row.num_players):
+        _hand(rules, row, seat, out, seat * kinds, np.float32(1.0))
+    for i in range(row.draw_count):
+        kind = rules.card_kind[row.draw_pile[i]]
+        out[pile + kind] += np.float32(1.0) / rules.copies[kind]
+    at += kinds
+    if row.draw_count > 0:
+        out[at + rules.card_kind[row.draw_pile[row.draw_count - 1]]] = 1
+    at += kinds
+    if row.phase == Phase.DRAWN:
+        out[at + rules.card_kind[row.drawn_card]] = 1
+    at += kinds
+    return _public(rules, row, 0, out, at, np.float32(1.0))
+
+
+def state_size(rules: Rules, num_players: int) -> int:
+    """The length of the full state vector."""
+    private = {"hand", "discards", "known", "shown", "drawn"}
+    public = sum(b.length for b in layout(rules, num_players) if b.name not in private)
+    return (num_players + 4) * len(rules.kinds) + public

@@ -1,0 +1,1 @@
+"""The programs to play and look with."""

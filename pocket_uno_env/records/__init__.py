@@ -1,0 +1,1 @@
+"""Games as names: snapshots, and records that hold every random outcome."""

@@ -1,0 +1,1 @@
+"""The rules as data: cards, actions, phases, and `Rules` with all decisions."""

@@ -1,0 +1,82 @@
+"""MaskablePPO as it is used here: which networks, and what falls while it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+from torch import nn
+
+from .networks import MaskedPolicy
+from .rollout_buffer import RolloutBuffer
+
+
+def line(first: float, last: float) -> Callable[[float], float]:
+    """What is to go from `first` to `last`, by the share of the training that remains.
+
+    The last rollout may end beyond the end, where less than nothing remains.
+    """
+    return lambda remaining: last + (first - last) * max(remaining, 0.0)
+
+
+class EntropyWeight(BaseCallback):
+    """Sets the weight of the entropy bonus, which sb3-contrib keeps constant, by a schedule."""
+
+    def __init__(self, schedule: Callable[[float], float]) -> None:
+        super().__init__()
+        self.schedule = schedule
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        remaining = 1 - self.num_timesteps / self.model._total_timesteps
+        self.model.ent_coef = self.schedule(remaining)
+        self.logger.record("train/entropy_weight", self.model.ent_coef)
+
+
+def make_model(
+    env: VecEnv,
+    *,
+    visible: int,
+    network: tuple[int, ...],
+    critic_network: tuple[int, ...] | None = None,
+    learning_rate: Callable[[float], float],
+    bfloat16: bool,
+    seed: int,
+    **settings: Any,
+) -> MaskablePPO:
+    """MaskablePPO with `MaskedPolicy` on a monitored environment.
+
+    Parameters
+    ----------
+    env : VecEnv
+    visible : int
+        How many values of an observation the actor sees; the critic sees those of `AllHands`, too.
+    network, critic_network : tuple of int
+        Sizes of the hidden layers; without the second both have the first.
+    learning_rate : callable
+        By the share of the training that remains, from 1 to 0.
+    settings
+        Arguments of MaskablePPO.
+    """
+    return MaskablePPO(
+        MaskedPolicy,
+        VecMonitor(env),
+        learning_rate=learning_rate,
+        policy_kwargs={
+            "net_arch": {"pi": list(network), "vf": list(critic_network or network)},
+            "activation_fn": nn.ReLU,
+            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
+            "visible": visible,
+            "bfloat16": bfloat16,
+        },
+        rollout_buffer_class=RolloutBuffer,
+        seed=seed,
+        device="cpu",
+        stats_window_size=2000,
+        **settings,
+    )

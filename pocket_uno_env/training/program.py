@@ -1,0 +1,379 @@
+"""Train an agent with MaskablePPO and print how often it wins.
+
+   train.py --opponents greedy --seed 1 --out runs/mine
+   train.py --resume runs/mine
+
+Many rounds run side by side in one compiled batch. The opponents move inside
+`step`, and the learner's seat varies. With the same settings, seed and kind of
+processor a run repeats itself, also if it was interrupted and resumed.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import tyro
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from pocket_uno_env import files
+from pocket_uno_env.agents import Agent, AgentError, load
+from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.agents.trained import run_folder
+from pocket_uno_env.cli.program import run_program
+from pocket_uno_env.cli.progress import Display, console, help_text, this_python
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.report import report
+from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
+from pocket_uno_env.training import networks
+from pocket_uno_env.training.all_hands import AllHands
+from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
+from pocket_uno_env.training.curves import curves
+from pocket_uno_env.training.imitation import imitate
+from pocket_uno_env.training.lookahead import look_ahead
+from pocket_uno_env.training.ppo import EntropyWeight, line, make_model
+from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
+from pocket_uno_env.training.settings import (
+    RESUME_CHANGES,
+    Settings,
+    check,
+    from_config,
+    kept,
+    names_of_code,
+    option,
+)
+
+EVALUATION_SEED = 1_000_003
+"""Other deals than those of the training, the same for every run."""
+
+
+def train(settings: Settings, command: str, display: Display, held: ExitStack) -> Path:
+    """Make or take up the run and train it to its end; returns its folder.
+
+    A folder that is made is locked, until `held` is closed; one that is taken up is locked already.
+    """
+    rules, players = rules_of(settings), settings.num_players
+    if settings.precision == "auto":
+        native = networks.multiplies_bfloat16()
+        settings = replace(settings, precision="bfloat16" if native else "float32")
+    env, visible, pool = environment(settings, rules)
+    teacher = load(settings.teacher) if settings.teacher else None
+    if teacher is not None:
+        teacher.check(rules, players)
+    model = new_model(settings, env, visible)
+    saved, tensors, about = run_folder.newest_checkpoint(settings.resume, display.say)
+    if saved:
+        try:
+            restore(model, tensors, about)
+        except run_folder.RunError as error:
+            raise run_folder.RunError(f"cannot go on from {saved}: {error}") from error
+    made = about.get("steps", 0)
+    if settings.resume and made >= settings.steps and (settings.resume / run_folder.MODEL).exists():
+        if settings.deals and not (settings.resume / run_folder.RESULTS).exists():
+            return settings.resume
+        raise run_folder.RunError(f"{settings.resume} has made {made:,} steps; more with --steps")
+    layers = networks.layer_sizes(model.policy)
+    config = run_folder.config_of(rules, players, settings.view, layers, kept(settings), command)
+    if settings.resume is not None:
+        folder = settings.resume
+        before = run_folder.read_config(folder)
+        config["command"] = before.get("command", "")
+        again = {"from": saved.stem if saved else "the start", "command": command}
+        config["resumed"] = [*before.get("resumed", []), again]
+        for name in ("steps", "threads"):
+            if (old := before["settings"][name]) != getattr(settings, name):
+                display.say(
+                    f"{option(name)} was {old}: the weights may be others from here on than with it"
+                )
+    else:
+        folder = run_folder.new_folder(settings.out, rules.name, players)
+        held.enter_context(files.only_writer(folder))
+    run_folder.write_config(folder, config)
+    if rules_file(rules, folder) is not None:
+        rules.save(folder / run_folder.RULES)
+    display.say(f"Training in {folder}")
+    if saved:
+        display.say(f"Going on from {saved}")
+    model.set_logger(curves(folder, made))
+    try:
+        with Interrupts() as interrupts:
+            keeper = Keeper(
+                folder,
+                settings.checkpoint_every,
+                settings.keep,
+                interrupts,
+                display.report,
+                about,
+            )
+            learn(settings, model, teacher, pool, keeper, about, display)
+        keeper.save()
+        run_folder.save_tensors(folder / run_folder.MODEL, networks.weights(model.policy))
+        all_made = {"steps": model.num_timesteps, **keeper.spent}
+        run_folder.write_config(folder, {**config, "made": all_made})
+    except Interrupted:
+        display.say(f"Interrupted. Go on with: {going_on(settings, folder)}")
+        raise
+    except (OSError, files.FileError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError) or isinstance(cause, BrokenPipeError):
+            raise
+        raise run_folder.RunError(
+            f"{in_words(error)}; when that is mended, go on with: {going_on(settings, folder)}"
+        ) from error
+    return folder
+
+
+def learn(
+    settings: Settings,
+    model: MaskablePPO,
+    teacher: Agent | None,
+    pool: Pool | None,
+    keeper: Keeper,
+    about: dict[str, Any],
+    display: Display,
+) -> None:
+    """Everything that changes the weights, from where the checkpoint that says `about` was."""
+    callbacks: list[BaseCallback] = [
+        keeper,
+        EntropyWeight(line(settings.entropy, settings.last_entropy)),
+    ]
+    if pool is not None:
+        callbacks.append(SelfPlay(pool, settings.pool_every))
+    if not about or "taught" in about:
+        before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
+    display.begin("training", settings.steps, model.num_timesteps)
+    model.learn(
+        settings.steps - model.num_timesteps,
+        callback=callbacks,
+        reset_num_timesteps=False,
+    )
+
+
+def before_ppo(
+    settings: Settings,
+    model: MaskablePPO,
+    teacher: Agent | None,
+    made: int,
+    keeper: Keeper,
+    display: Display,
+) -> None:
+    """Imitate the teacher, then try all actions; `made` decisions of that are made already."""
+    rollout = settings.games * settings.rollout
+    imitated = -(-settings.teacher_steps // rollout) * rollout if teacher is not None else 0
+    if teacher is not None and made < imitated:
+        display.begin("imitation", settings.teacher_steps, made)
+        imitate(
+            model,
+            teacher,
+            settings.teacher_steps,
+            settings.teacher_learning_rate,
+            settings.teacher_batch_size,
+            display.report,
+            made,
+            keeper.before_ppo,
+        )
+    if settings.lookahead_steps:
+        ahead = max(made - imitated, 0)
+        display.begin("lookahead", settings.lookahead_steps, ahead)
+        look_ahead(
+            model,
+            settings.lookahead_steps,
+            settings.lookahead_learning_rate,
+            settings.lookahead_batch_size,
+            settings.lookahead_entropy,
+            display.report,
+            ahead,
+            lambda model, ahead: keeper.before_ppo(model, imitated + ahead),
+        )
+
+
+def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:
+    """The games, how much of an observation the actor sees, and the pool if there is one."""
+    players, view = settings.num_players, settings.view
+    count = settings.pool if settings.self_play else 0
+    past = snapshots(count, settings.network, rules, players, view)
+    env: VecEnv = LearnerVecEnv(
+        settings.games,
+        rules,
+        players,
+        [*settings.opponents, *past],
+        settings.reward,
+        view,
+        skip_forced=settings.skip_forced,
+    )
+    pool = Pool(env, past, settings.self_play) if past else None
+    env = pool or env
+    visible = int(env.observation_space.shape[0])
+    return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
+
+
+def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
+    """The untrained model for `environment`; ``settings.precision`` is no longer "auto"."""
+    return make_model(
+        env,
+        visible=visible,
+        network=settings.network,
+        critic_network=settings.critic_network,
+        learning_rate=line(settings.learning_rate, settings.last_learning_rate),
+        bfloat16=settings.precision == "bfloat16",
+        seed=settings.seed,
+        n_steps=settings.rollout,
+        batch_size=settings.batch_size,
+        n_epochs=settings.epochs,
+        gamma=settings.gamma,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip_range,
+        ent_coef=settings.entropy,
+        vf_coef=settings.value_weight,
+        max_grad_norm=settings.max_grad_norm,
+    )
+
+
+def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
+    """Play the model against each opponent, random, greedy and strong; the report, written too."""
+    rules = rules_of(settings)
+    names = list(dict.fromkeys([*settings.opponents, "random", "greedy", "strong"]))
+    agents = [load(str(folder)), *map(load, names)]
+    others = settings.num_players - 1
+    display.begin("evaluation", len(names) * settings.deals * settings.num_players)
+    finished = 0
+
+    def count(games: int) -> None:
+        nonlocal finished
+        finished += games
+        display.report(finished, {})
+
+    games = play(
+        rules,
+        settings.num_players,
+        agents,
+        settings.deals,
+        EVALUATION_SEED,
+        lineups=[(0, *[number] * others) for number in range(1, len(agents))],
+        on_finished=count,
+    )
+    found = report.evaluation(
+        rules, settings.num_players, settings.deals, EVALUATION_SEED, 20_000, games
+    )
+    for line_up in found["line_ups"]:
+        del line_up["figures"][1:]
+    files.write_json(folder / run_folder.RESULTS, found)
+    return found
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The rules; those of the run if it is resumed, whatever has become of their file."""
+    if settings.resume is not None:
+        return Rules.from_dict(run_folder.read_config(settings.resume)["rules"])
+    return Rules.of(settings.rules)
+
+
+def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
+    """The settings of the run that is to be resumed, with what may be changed changed."""
+    assert settings.resume is not None
+    path = settings.resume / run_folder.CONFIG
+    before = from_config(path, run_folder.read_config(settings.resume))
+    before = replace(before, resume=settings.resume)
+    # What was not typed again stays as it was.
+    after = tyro.cli(Settings, args=arguments, default=before, description=described())
+    for name, value in vars(after).items():
+        if name not in RESUME_CHANGES and value != getattr(before, name):
+            raise run_folder.RunError(f"{option(name)} cannot be changed when a run is resumed")
+    if not after.trust and (named := names_of_code(after)):
+        raise run_folder.RunError(
+            f"{path} names the agent {named[0]!r}, whose module would be imported, so that its "
+            "code runs; add --trust if you trust whoever made this folder"
+        )
+    return after
+
+
+def program(name: str, *arguments: object) -> str:
+    """The command line that runs train.py or evaluate.py here."""
+    script = [f"{name}.py"] if Path(f"{name}.py").exists() else ["-m", "pocket_uno_env", name]
+    return shlex.join([this_python(), *script, *map(str, arguments)])
+
+
+def going_on(settings: Settings, folder: Path) -> str:
+    """The command line that goes on with a run."""
+    return program("train", "--resume", folder, *["--trust"] * bool(names_of_code(settings)))
+
+
+def measuring(settings: Settings, folder: Path) -> str:
+    """The command line that measures the trained agent in the game that it was trained for."""
+    rules = Rules.from_dict(run_folder.read_config(folder)["rules"])
+    game: list[object] = []
+    if rules != Rules():
+        game += ["--rules", rules_file(rules, folder) or rules.name]
+    if settings.num_players != 2:
+        game += ["--num-players", settings.num_players]
+    return program("evaluate", "--agents", folder, "greedy", *game, "--deals", 10_000)
+
+
+def rules_file(rules: Rules, folder: Path) -> Path | None:
+    """Where a run keeps its rules for other programs, unless they are a preset."""
+    known = rules.name in PRESETS and rules == Rules.preset(rules.name)
+    return None if known else folder / run_folder.RULES
+
+
+def in_words(error: Exception) -> str:
+    """An error in a sentence, with the file that it is about."""
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return str(error)
+
+
+def described() -> str:
+    """The head of --help."""
+    return help_text(
+        __file__, f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    began = time.monotonic()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    settings = tyro.cli(Settings, args=arguments, description=described())
+    command = shlex.join(["train.py", *arguments])
+    folder, more = None, ""
+    try:
+        with Display() as display, ExitStack() as held:
+            if settings.resume is not None:
+                run_folder.read_config(settings.resume)  # no lock where no run is
+                held.enter_context(files.only_writer(settings.resume))
+                settings = resumed(settings, arguments)
+            check(settings)
+            torch.set_num_threads(settings.threads)
+            folder = train(settings, command, display, held)
+            more = f"More:  {measuring(settings, folder)}"
+            found = evaluate(settings, folder, display) if settings.deals else None
+    except BrokenPipeError:
+        raise
+    except (AgentError, RulesError, ValueError, OSError, MemoryError) as error:
+        text = "there is not enough memory" if isinstance(error, MemoryError) else in_words(error)
+        print(f"train.py: error: {text}", file=sys.stderr)
+        return 2
+    except (Interrupted, KeyboardInterrupt):
+        if folder is not None:
+            print(
+                f"Interrupted in the evaluation. Model: {folder / run_folder.MODEL}",
+                file=sys.stderr,
+            )
+            print(more, file=sys.stderr)
+        return 130
+    if found is not None:
+        console().print(report.table(found))
+    print(f"Model: {folder / run_folder.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
+    print(more)
+    return 0

@@ -1,0 +1,117 @@
+"""Measure a finished run of train.py and put its network among those that come with the package.
+
+    python -m agents.publish runs/pocket-2p pocket-2p
+
+It plays greedy and strong, one against a table full of each, every deal from all seats. The
+weights go to ``agents/networks/NAME.safetensors``, those of the critic too, as far as there is
+room. The card beside them, ``NAME.json``, says what they were trained for and how: rules, players,
+settings, seed, command, seconds; what they won; and their SHA-256. `load` then knows the network by
+its name.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from pocket_uno_env import files
+from pocket_uno_env.agents.agent import Agent, AgentError
+from pocket_uno_env.agents.registry import NETWORKS, load
+from pocket_uno_env.agents.trained import run_folder
+from pocket_uno_env.agents.trained.policy import PolicyAgent, hash_of, load_policy
+from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
+
+RIVALS = ("greedy", "strong")
+SEED = 20_001
+"""Other deals than those of any training or of train.py's own evaluation."""
+MOST_BYTES = 3_000_000
+"""A network that comes with the package is smaller."""
+
+
+@dataclass
+class Options:
+    """The fields are the options of the command line."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """The folder of the run."""
+    name: Annotated[str, tyro.conf.Positional]
+    """What the network is to be called."""
+    deals: int = 10_000
+    """Deals against each opponent, each with all seat rotations."""
+    out: Path = NETWORKS
+    """The folder to write to."""
+
+
+def publish(options: Options) -> Path:
+    """Measure and write; the path of the card."""
+    if options.deals < 2:
+        raise AgentError(f"--deals is {options.deals}; an interval needs at least 2")
+    agent = load_policy(options.run)
+    config = run_folder.read_config(options.run)
+    if "made" not in config:
+        raise AgentError(f"{options.run} was made by an earlier version; train it anew")
+    made = config.pop("made")
+    tensors, _ = run_folder.load_tensors(options.run / run_folder.MODEL)
+    tensors = _kept(agent, tensors)
+    rules, players = agent.rules, agent.num_players
+    agents: list[Agent] = [agent, *map(load, RIVALS)]
+    lineups = [(0, *[number] * (players - 1)) for number in range(1, len(agents))]
+    games = play(rules, players, agents, options.deals, SEED, lineups=lineups)
+    rates = {}
+    for rival, found in zip(RIVALS, games, strict=True):
+        rate = rate_estimate(found.win_rates(0))
+        assert rate.low is not None and rate.high is not None  # there are several deals
+        rates[rival] = {"mean": rate.mean, "low": rate.low, "high": rate.high}
+        print(f"{rival}: {100 * rate.mean:.1f} % ({100 * rate.low:.1f}-{100 * rate.high:.1f})")
+    options.out.mkdir(parents=True, exist_ok=True)
+    weights = options.out / f"{options.name}.safetensors"
+    run_folder.save_tensors(weights, tensors)
+    card = {
+        **config,
+        "about": f"A trained network for {rules.name}, {players} players: the likeliest action of "
+        "its policy.",
+        "seed": config["settings"]["seed"],
+        "decisions": made["steps"],
+        "seconds": round(made["seconds"]),
+        "processor_seconds": round(made["processor_seconds"]),
+        "sha256": hash_of(weights),
+        "win_rates": {"deals": options.deals, "seed": SEED, "seats": "all", "against": rates},
+    }
+    path = weights.with_suffix(".json")
+    files.write_json(path, card)
+    return path
+
+
+def _kept(agent: PolicyAgent, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The actor; its critic, if it is of use and there is room for it."""
+    actor = {name: array for name, array in tensors.items() if name.startswith("policy.")}
+    critic = {name: array for name, array in tensors.items() if name.startswith("value.")}
+    if not agent.judges:
+        # What search asks about a guess need not be exact.
+        critic = {name: array.astype(np.float16) for name, array in critic.items()}
+        if agent.critic() is None:
+            return actor
+    whole = {**actor, **critic}
+    return whole if sum(array.nbytes for array in whole.values()) < MOST_BYTES else actor
+
+
+def main() -> int:
+    """Run the command line; the exit code."""
+    options = tyro.cli(Options, description=docstring(__file__))
+    try:
+        print(f"Written: {publish(options)}")
+    except (AgentError, files.FileError, OSError) as error:
+        print(f"publish: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,323 @@
+"""Tune the weights of the strong heuristic: evolution strategies on matched deals.
+
+    python -m agents.tune --rules pocket --num-players 2 --out runs/weights.py
+
+A generation perturbs the weights in random directions, both ways along each, and lets all of them
+play the same deals from all seats, against the greedy policy and against the weights as they
+were. The weights then move along the directions, each in proportion to the difference it made.
+The result is a module like ``agents/scripted/strong_weights.py``, with the weights for the given rules and
+number of players renewed; put in its place, it is what ``strong`` plays by.
+
+Source: T. Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement
+Learning", 2017 (antithetic pairs); momentum and a step of fixed length are ours.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pocket_uno_env.agents.scripted.policies import Policy, act
+from pocket_uno_env.agents.scripted.strong import Feature, as_array, weighted_action, weights_for
+from pocket_uno_env.agents.scripted.strong_weights import ORIGINS, WEIGHTS
+from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.cli.progress import console
+from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import row_seed
+from pocket_uno_env.engine.deal import deal_round, new_game
+from pocket_uno_env.engine.state import NO_SEAT, new_rows
+from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.rules.phases import End
+from pocket_uno_env.rules.rules import Rules, RulesError
+
+MAX_CYCLES = 2000
+"""Decisions after which a round counts as a draw."""
+START = {
+    "trust": 1.0,
+    "challenge_at": 0.15,
+    "points": -0.2,
+    "wild": -0.5,
+    "wild_draw": -1.5,
+    "guilty": -0.5,
+    "skip": 0.2,
+    "switch_theirs": 0.3,
+    "answer": -1.2,
+    "answer_one": -8.0,
+    "answer_two": -1.0,
+    "out": 2.0,
+    "out_safe": 0.2,
+    "next": 0.6,
+    "no_follow": -0.5,
+    "follow_share": 1.0,
+    "colors": -0.7,
+    "isolated": -0.4,
+    "wilds": 1.5,
+    "actions": 0.3,
+    "actions_follow": -0.7,
+    "common": -0.5,
+    "draw": -3.0,
+    "draw_again": 0.4,
+    "keep": -1.5,
+    "give_points": -0.3,
+    "give_active": -1.0,
+    "give_wild": -1.0,
+    "give_isolated": 0.3,
+}
+"""Weights in round numbers from which tuning starts; those that are not named are zero."""
+FIXED = (Feature.TRUST, Feature.CHALLENGE_AT)
+"""What is no weight, and stays as it is."""
+MOMENTUM = 0.8
+
+
+@dataclass
+class Options:
+    """The fields are the options of the command line."""
+
+    rules: str = "pocket"
+    """The rules, by the name of a preset."""
+    num_players: int = 2
+    """Seats at the table; weights are kept for two players and for more."""
+    generations: int = 60
+    """How often the weights move."""
+    deals: int = 1500
+    """Deals for each perturbation in the first generation; they grow to four times as many."""
+    pairs: int = 16
+    """Random directions in a generation."""
+    seed: int = 0
+    """The same seed and options give the same weights."""
+    step: float = 2.0
+    """Length of the first step, in perturbations; it shrinks to a tenth."""
+    go_on: bool = False
+    """Start from the weights that are played by now instead of those in round numbers."""
+    check_deals: int = 20_000
+    """Deals of the matches that measure the result, other deals than those of the tuning."""
+    out: Path = Path("runs/weights.py")
+    """The module to write."""
+
+
+@kernel
+def play_deals(
+    rules: Any,
+    rows: Any,
+    num_players: int,
+    weights: Any,
+    rival: int,
+    rival_weights: Any,
+    seed: Any,
+    first_deal: Any,
+    wins: Any,
+) -> None:
+    """Play deals with `weights` alone against rivals, from every seat.
+
+    Parameters
+    ----------
+    rows : array of one row
+        Scratch.
+    rival : int
+        A `Policy`, or -1 for the heuristic with `rival_weights`.
+    wins : float64 array, shape ``(deals,)``, written
+        Rounds won of each deal, out of `num_players`; an undecided one counts its fair share.
+    """
+    row = rows[0]
+    for deal in range(wins.shape[0]):
+        wins[deal] = 0.0
+        for seat in range(num_players):
+            new_game(row, num_players, row_seed(seed, first_deal + np.uint64(deal)))
+            deal_round(rules[0], row, NO_SEAT, None, None)
+            while row.end == End.RUNNING:
+                if row.to_act == seat:
+                    action = weighted_action(rules[0], row, weights)
+                elif rival < 0:
+                    action = weighted_action(rules[0], row, rival_weights)
+                else:
+                    action = act(rules[0], row, rival)
+                apply(rules[0], row, action, None, None)
+                if row.end == End.RUNNING and row.decisions >= MAX_CYCLES:
+                    truncate(row)
+            if row.end != End.OUT:
+                wins[deal] += 1.0 / num_players
+            elif row.winner == seat:
+                wins[deal] += 1.0
+
+
+class Matches:
+    """Duplicate matches under some rules: all that play a stretch of deals play the same."""
+
+    def __init__(self, rules: Rules, num_players: int, seed: int) -> None:
+        self.rules = rules
+        self.num_players = rules.check_players(num_players)
+        self.seed = np.uint64(seed)
+        self._row = new_rows(1)
+        new_game(self._row[0], self.num_players, self.seed)
+        #: The entry of `WEIGHTS` that is played by here.
+        self.entry = list(WEIGHTS)[weights_for(self.rules._table[0], self._row[0])]
+
+    def shares(
+        self, weights: np.ndarray, rival: Policy | np.ndarray, first_deal: int, deals: int
+    ) -> np.ndarray:
+        """The share of rounds that `weights` win against `rival`, by deal; ``(deals,)``."""
+        wins = np.zeros(deals)
+        scripted = isinstance(rival, Policy)
+        play_deals(
+            self.rules._table,
+            self._row,
+            self.num_players,
+            weights,
+            int(rival) if scripted else -1,
+            weights if scripted else rival,
+            self.seed,
+            np.uint64(first_deal),
+            wins,
+        )
+        return wins / self.num_players
+
+    def fitness(self, weights: np.ndarray, rival: np.ndarray, first_deal: int, deals: int) -> float:
+        """Mean share of rounds won, half the matches against greedy, half against `rival`."""
+        greedy = self.shares(weights, Policy.GREEDY, first_deal, deals)
+        return float(greedy.mean() + self.shares(weights, rival, first_deal, deals).mean()) / 2
+
+
+def spread(weights: np.ndarray) -> np.ndarray:
+    """How far each weight is perturbed: more where it is large, none where it is `FIXED`."""
+    sizes: np.ndarray = np.abs(weights)
+    sizes[list(FIXED)] = 0.0
+    sizes = 0.1 * sizes + 0.1 * sizes.mean()
+    sizes[list(FIXED)] = 0.0
+    return sizes
+
+
+def normed(weights: np.ndarray) -> np.ndarray:
+    """The same heuristic with a mean magnitude of 1: only the proportions matter."""
+    free = np.ones(len(weights), bool)
+    free[list(FIXED)] = False
+    return np.where(free, weights / np.abs(weights[free]).mean(), weights)
+
+
+def tune(
+    options: Options, start: np.ndarray, on_generation: Callable[[int, float], None]
+) -> np.ndarray:
+    """Evolve weights from `start`; `on_generation` gets the number and mean fitness of each."""
+    matches = Matches(Rules.of(options.rules), options.num_players, options.seed)
+    generator = np.random.default_rng(options.seed)
+    weights, mean, velocity = start.copy(), start.copy(), np.zeros_like(start)
+    next_deal = options.check_deals
+    for generation in range(options.generations):
+        done = generation / options.generations
+        deals = round(options.deals * (1 + 3 * done))
+        sizes, rival = spread(weights), mean.copy()
+        slope, total = np.zeros_like(weights), 0.0
+        for _ in range(options.pairs):
+            direction = generator.standard_normal(len(weights))
+            ahead, behind = (
+                matches.fitness(weights + sign * sizes * direction, rival, next_deal, deals)
+                for sign in (1, -1)
+            )
+            slope += (ahead - behind) * direction
+            total += (ahead + behind) / 2
+            next_deal += deals
+        velocity = MOMENTUM * velocity + (1 - MOMENTUM) * slope * (sizes > 0)
+        length = np.linalg.norm(velocity)
+        if length > 0:
+            weights = weights + options.step * (1 - 0.9 * done) * sizes * velocity / length
+        mean = 0.8 * mean + 0.2 * weights
+        on_generation(generation + 1, total / options.pairs)
+    return normed(mean)
+
+
+def module_text(table: dict[str, dict[str, float]], origins: dict[str, str]) -> str:
+    """The source of a ``weights.py`` with these entries, and how each came about."""
+    lines = [
+        '"""The weights of `strong.strong_action`, written by ``python -m agents.tune``."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "WEIGHTS: dict[str, dict[str, float]] = {",
+    ]
+    for name, weights in table.items():
+        lines.append(f'    "{name}": {{')
+        lines += [f'        "{key}": {value:.3f},' for key, value in weights.items()]
+        lines.append("    },")
+    lines += ["}", "", "ORIGINS: dict[str, str] = {"]
+    for name, origin in origins.items():
+        parts = textwrap.wrap(origin, 80)
+        lines.append(f'    "{name}": (')
+        lines += [f'        "{part} "' for part in parts[:-1]] + [f'        "{parts[-1]}"']
+        lines.append("    ),")
+    lines += ["}", '"""The command that gave each entry, and what it measured."""', ""]
+    return "\n".join(lines)
+
+
+def named(weights: np.ndarray) -> dict[str, float]:
+    """Weights by the names of their features, rounded as they are written."""
+    return {
+        feature.name.lower(): round(float(value), 3)
+        for feature, value in zip(Feature, weights, strict=True)
+    }
+
+
+def interval(shares: np.ndarray) -> str:
+    """Mean and half the width of the 95 % interval, in per cent."""
+    half = 1.96 * shares.std(ddof=1) / len(shares) ** 0.5
+    return f"{100 * shares.mean():.2f} ± {100 * half:.2f} %"
+
+
+def command(options: Options) -> str:
+    """The command line that repeats a run."""
+    shown = ("rules", "num_players", "generations", "deals", "pairs", "seed", "step")
+    flags = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in shown]
+    return " ".join(["python -m agents.tune", *flags, *["--go-on"] * options.go_on])
+
+
+def main() -> int:
+    """Tune, measure, write."""
+    options = tyro.cli(Options, description=docstring(__file__))
+    out = console(stderr=True)
+    try:
+        matches = Matches(Rules.of(options.rules), options.num_players, options.seed)
+    except RulesError as error:
+        out.print(str(error), style="red")
+        return 2
+    entry = matches.entry
+    shipped = as_array(WEIGHTS[entry])
+    start = shipped if options.go_on else as_array(dict.fromkeys(WEIGHTS[entry], 0.0) | START)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=out) as progress:
+        task = progress.add_task("generations", total=options.generations)
+
+        def show(generation: int, fitness: float) -> None:
+            text = f"{entry}: mean fitness {100 * fitness:.2f} %"
+            progress.update(task, completed=generation, description=text)
+
+        tuned = named(tune(options, start, show))
+    weights = as_array(tuned)
+    deals = options.check_deals
+    rivals: dict[str, Policy | np.ndarray] = {
+        "greedy": Policy.GREEDY,
+        "counter": Policy.COUNTER,
+        "the weights replaced": shipped,
+    }
+    found = {
+        name: f"{interval(matches.shares(weights, rival, 0, deals))} against {name}"
+        for name, rival in rivals.items()
+    }
+    out.print(f"{entry}: {', '.join(found.values())}")
+    measured = f"{found['greedy']}, {found['counter']} ({deals:,} deals)"
+    text = module_text(
+        {**WEIGHTS, entry: tuned},
+        {**ORIGINS, entry: f"{command(options)}: {measured}"},
+    )
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(text, "utf-8")
+    out.print(f"Written to {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,81 @@
+"""The observation vector: layout, bounds, and what each block says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from games import every_game, play, raw_env
+
+from pocket_uno_env import Rules, describe
+from pocket_uno_env.agents.scripted.policies import Policy
+from pocket_uno_env.observation.blocks import layout, observation_size
+from pocket_uno_env.observation.encoders import ENCODERS
+
+
+@pytest.mark.parametrize(("rules", "num_players"), every_game())
+def test_each_encoder_fills_its_blocks(rules: Rules, num_players: int) -> None:
+    env = raw_env(1, rules=rules, num_players=num_players)
+    blocks = {block.name: block for block in layout(rules, num_players)}
+    named = [name for name, _ in ENCODERS if name in blocks]
+    assert named == list(blocks)
+    for raw in play(env, limit=40):
+        whole = raw.observe("player_0")["observation"]
+        for name, encode in ENCODERS:
+            vector = np.zeros(observation_size(rules, num_players), np.float32)
+            place = blocks[name].slice if name in blocks else slice(len(vector), len(vector))
+            end = encode(rules._table[0], raw.rows[0], 0, vector, place.start, 1)
+            assert end == place.stop, name
+            assert not vector[: place.start].any() and not vector[end:].any()
+            assert (vector[place] == whole[place]).all(), name
+
+
+@pytest.mark.parametrize(("rules", "num_players"), every_game())
+def test_values_lie_between_0_and_1(rules: Rules, num_players: int) -> None:
+    for policy in (Policy.RANDOM, Policy.GREEDY):
+        env = raw_env(2, rules=rules, num_players=num_players, episode="match", max_rounds=2)
+        for raw in play(env, policy, limit=300):
+            for agent in raw.possible_agents:
+                assert raw.observation_space(agent).contains(raw.observe(agent))
+
+
+def test_the_vector_says_what_the_snapshot_says() -> None:
+    rules = Rules()
+    kinds = [kind.name for kind in rules.kinds]
+    blocks = {block.name: block.slice for block in layout(rules, 3)}
+    for seed in range(5):
+        env = raw_env(seed, num_players=3, episode="match")
+        for raw in play(env, Policy.RANDOM, limit=200):
+            table = raw.snapshot()
+            for seat, agent in enumerate(raw.possible_agents):
+                seen = raw.observe(agent)["observation"]
+                hand = {card: table["hands"][seat].count(card) for card in table["hands"][seat]}
+                shares = dict(zip(kinds, seen[blocks["hand"]].tolist(), strict=True))
+                copies = {kind.name: kind.copies for kind in rules.kinds}
+                assert {k: v * copies[k] for k, v in shares.items() if v} == hand
+                piled = dict(zip(kinds, seen[blocks["discards"]].tolist(), strict=True))
+                assert sum(v * copies[k] for k, v in piled.items()) == len(table["discard_pile"])
+                assert set(table["discard_pile"]) == {k for k, v in piled.items() if v}
+                colors = seen[blocks["active_color"]]
+                assert "RBGY"[int(colors.argmax())] == table["active_color"]
+                face = rules.faces[int(seen[blocks["top"]].argmax())]
+                assert table["top"] in (face, table["active_color"] + face)
+                to_act = int(seen[blocks["to_act"]].argmax())
+                assert (seat + to_act) % 3 == table["to_act"]
+                sizes = seen[blocks["hand_sizes"]].reshape(3, -1)[:, 0] * 52
+                order = [table["hands"][(seat + i) % 3] for i in range(3)]
+                assert np.round(sizes).astype(int).tolist() == [len(hand) for hand in order]
+                scores = seen[blocks["scores"]] * 250
+                assert np.round(scores).astype(int).tolist() == [
+                    table["scores"][(seat + i) % 3] for i in range(3)
+                ]
+                assert seen[blocks["table"]][0] == (table["direction"] == 1)
+
+
+def test_describe_fits_a_terminal_and_covers_the_vector() -> None:
+    for rules, players in (("pocket", 2), ("pocket", 5), ("classic", 10), ("mini", 2)):
+        text = describe(rules, players)
+        assert max(map(len, text.splitlines())) <= 80
+        made = Rules.preset(rules)
+        blocks = layout(made, players)
+        assert blocks[-1].start + blocks[-1].length == observation_size(made, players)
+        assert all(f"  {block.name} " in text for block in blocks)
