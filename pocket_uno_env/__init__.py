@@ -2,7 +2,8 @@
 
 from .envs.registration import register_envs
 from .observation.blocks import describe
-from .records.record import RecordError, replay
+from .records.record import replay
+from .reference.record_format import RecordError
 from .rules.rules import Rules, RulesError
 from .version import __version__
 

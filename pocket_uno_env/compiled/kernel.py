@@ -60,8 +60,8 @@ def _keep(compiled: Any, cache: Cache) -> None:
 
 
 @intrinsic
-def _unowned(context, array):  # type: ignore[no-untyped-def]
-    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _unowned(context, array):
+    def code(context, builder, signature, arguments):
         fields = context.make_array(signature.args[0])(context, builder, arguments[0])
         fields.meminfo = cgutils.get_null_value(fields.meminfo.type)
         fields.parent = cgutils.get_null_value(fields.parent.type)

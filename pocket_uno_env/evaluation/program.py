@@ -27,7 +27,6 @@ import tyro
 
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import runs_code, usages
-from pocket_uno_env.cli.program import run_program
 from pocket_uno_env.cli.progress import Display, console, help_text
 from pocket_uno_env.evaluation import ladder
 from pocket_uno_env.evaluation.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError

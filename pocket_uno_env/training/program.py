@@ -29,11 +29,10 @@ from pocket_uno_env import files
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.agents.trained import run_folder
-from pocket_uno_env.cli.program import run_program
 from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
-from pocket_uno_env.evaluation.report import report
+from pocket_uno_env.evaluation.report import report, tables
 from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
@@ -373,7 +372,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(more, file=sys.stderr)
         return 130
     if found is not None:
-        console().print(report.table(found))
+        console().print(tables.table(found))
     print(f"Model: {folder / run_folder.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
     print(more)
     return 0

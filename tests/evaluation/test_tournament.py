@@ -456,8 +456,8 @@ def test_processes_end_at_once_amid_a_task(tmp_path):
         "    next(results); results.close()\n"
     )
     (tmp_path / "program.py").write_text(program)
-    here = str(Path(__file__).parent)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+    here = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*here, os.environ.get("PYTHONPATH", "")])}
     subprocess.run([sys.executable, tmp_path / "program.py"], env=env, timeout=90, check=True)
 
 
