@@ -256,7 +256,7 @@ class Rules:
             )
 
     @classmethod
-    def preset(cls, name: str, /, **changed: Any) -> Rules:
+    def preset(cls, /, name: str, **changed: Any) -> Rules:
         """A preset (``"pocket"``, ``"pocket51"``, ``"classic"``, ``"mini"``), fields changed."""
         if not isinstance(name, str):
             raise RulesError(f"rules is {excerpt(name)}; expected the name of a preset")
