@@ -370,7 +370,7 @@ class LearnerGames:
         )
 
     def _check_started(self) -> None:
-        if not self.rows["num_players"][0]:
+        if not self.rows["num_players"][:1].all():
             raise RuntimeError("there are no games yet; call reset() first")
 
     def _places(self, index: np.ndarray, once: bool = True) -> np.ndarray:
