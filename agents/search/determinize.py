@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.turns import cards_hit
 from pocket_uno_env.compiled.bits import (
     EMPTY,
     add_card,
@@ -253,12 +252,11 @@ def take_back(rules, row, seat):
     row.hand_kinds[other] |= bit(kind)
     row.hand_size[other] += 1
     if row.phase == Phase.PLAY or row.phase == Phase.DRAWN:
-        effect = rules.kind_effect[kind]
-        if effect == Effect.REVERSE:
+        if rules.kind_effect[kind] == Effect.REVERSE:
             row.direction = -row.direction
         drawn = 1 if row.phase == Phase.DRAWN else 0
         if seat_after(row, other) == seat:
-            drawn += cards_hit(effect)
+            drawn += rules.kind_draws[kind]
         row.hand_size[seat] = max(np.int64(row.hand_size[seat]) - drawn, 1)
     row.active_color = row.color_before
     row.phase = Phase.PLAY

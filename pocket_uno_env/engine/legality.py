@@ -90,7 +90,7 @@ def can_challenge(rules, row):
         return True
     if row.phase != Phase.STACK:
         return False
-    return _is_challengeable(rules, row) and row.stack == _draw_number(rules, row)
+    return _is_challengeable(rules, row) and row.stack == rules.kind_draws[row.top]
 
 
 @inlined
@@ -182,16 +182,3 @@ def is_guilty(rules, row, hand):
             return False
         return hand & rules.color_kinds[row.color_before] != EMPTY
     return matching_kinds(rules, hand, row.top_before, row.color_before) != EMPTY
-
-
-@inlined
-def _draw_number(rules, row):
-    """How many cards the card on top makes somebody draw."""
-    effect = rules.kind_effect[row.top]
-    if effect == Effect.DRAW_ONE:
-        return 1
-    if effect == Effect.DRAW_TWO or effect == Effect.WILD_DRAW_TWO:
-        return 2
-    if effect == Effect.WILD_DRAW_FOUR:
-        return 4
-    return 0
