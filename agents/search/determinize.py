@@ -23,7 +23,7 @@ from pocket_uno_env.compiled.bits import (
     without_first,
 )
 from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.compiled.rng import next_state, uniform
 from pocket_uno_env.engine.legality import is_guilty
 from pocket_uno_env.engine.piles import seat_after, shuffle
 from pocket_uno_env.engine.state import NO_CARD, NO_SEAT
@@ -35,8 +35,6 @@ from pocket_uno_env.rules.limits import MAX_SEATS
 from pocket_uno_env.rules.phases import Phase
 
 _1 = np.uint64(1)
-_11 = np.uint64(11)
-_UNIT = 1.0 / 9007199254740992.0
 
 
 class Unseen(NamedTuple):
@@ -132,7 +130,7 @@ def _pick_hand(row, cards, count, weights, hand, ways):
             break
         chance = weights[cards[i]] * ways[i, missing - 1] / ways[i + 1, missing]
         row.rng = next_state(row.rng)
-        if missing > i or (mix(row.rng) >> _11) * _UNIT < chance:
+        if missing > i or uniform(row.rng) < chance:
             missing -= 1
             left -= 1
             cards[i], cards[left] = cards[left], cards[i]

@@ -1,4 +1,8 @@
-"""Legality."""
+"""What the seat to act may do (docs/rules.md, sections 3 to 5, 7 and 11).
+
+Mask and transition ask the same predicates. All kernels take the rules as a `RULES_ROW` record and
+the game as a `ROW` record, and change neither.
+"""
 
 from __future__ import annotations
 
@@ -162,6 +166,22 @@ def write_mask(rules, row, mask):
     spread(named, rules.n_colors, mask, end, one)
     for action in range(rules.first_house_action, rules.n_actions):
         mask[action] = is_legal(rules, row, action)
+
+
+@kernel
+def only_legal_action(rules, row, mask):
+    """The only legal action of the seat to act, or -1 if there are several.
+
+    Writes all of them into ``mask`` (int8, shape ``(n_actions,)``). Precondition: the round runs.
+    """
+    write_mask(rules, row, mask)
+    found = -1
+    for action in range(rules.n_actions):
+        if mask[action]:
+            if found >= 0:
+                return -1
+            found = action
+    return found
 
 
 @inlined
