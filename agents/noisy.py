@@ -12,12 +12,10 @@ import numpy as np
 
 from pocket_uno_env.agents.scripted.policies import Policy, act_index
 from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.compiled.rng import next_state, uniform
 from pocket_uno_env.rules.rules import Rules
 
 from .agent import Agent, AgentError
-
-_11 = np.uint64(11)
 
 
 @kernel
@@ -26,7 +24,7 @@ def _toss(rows: Any, index: Any, chance: Any, heads: Any) -> None:
     for j in range(index.shape[0]):
         row = rows[index[j]]
         row.policy_rng = next_state(row.policy_rng)
-        heads[j] = (mix(row.policy_rng) >> _11) / 9007199254740992.0 < chance
+        heads[j] = uniform(row.policy_rng) < chance
 
 
 class NoisyAgent(Agent):

@@ -1,4 +1,4 @@
-"""Arguments."""
+"""Checks of what callers give: numbers, seeds and arrays. All raise ValueError, naming it."""
 
 from __future__ import annotations
 

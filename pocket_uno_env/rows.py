@@ -62,10 +62,8 @@ def step_rows(
         If an action is not legal, naming the game, the action, the phase and the legal ones.
     """
     found, index = rules_of(rules), as_integers("index", index)
-    actions, cap = (
-        as_integers("actions", actions, len(index)),
-        check_count("max_cycles", max_cycles),
-    )
+    actions = as_integers("actions", actions, len(index))
+    cap = check_count("max_cycles", max_cycles)
     check_written(rows)
     check_apart({"rows": rows}, {"index": index, "actions": actions})
     check_rows(found, rows, index=index, running=True, once=True)
@@ -111,15 +109,22 @@ def observe_rows(
         row_kernels.observe_rows(found._table, readable(rows), index, observations)
 
 
-def illegal_action(rules: Rules, rows: np.ndarray, place: int, action: int) -> str:
-    """What to say about an action that is not legal in ``rows[place]``."""
-    names = catalogue(rules)
+def legal_names(rules: Rules, rows: np.ndarray, place: int = 0) -> list[str]:
+    """The names of the legal actions of the seat to act in ``rows[place]``, in the order of ids."""
+    names = catalogue(rules).names
     mask = np.zeros((1, len(names)), np.int8)
     row_kernels.mask_rows(rules._table, rows, np.array([place]), mask)
-    known = f" ({names.names[action]!r})" if 0 <= action < len(names) else ""
+    return [names[action] for action in np.flatnonzero(mask[0])]
+
+
+def illegal_action(rules: Rules, rows: np.ndarray, place: int, action: int) -> str:
+    """What to say about an action that is not legal in ``rows[place]``."""
+    names = catalogue(rules).names
+    known = f" ({names[action]!r})" if 0 <= action < len(names) else ""
+    legal = ", ".join(sorted(legal_names(rules, rows, place)))
     return (
         f"action {action}{known} is not legal in game {place}, phase "
-        f"{phase_name(rows[place])!r}; legal: {', '.join(names.legal_names(mask[0]))}"
+        f"{phase_name(rows[place])!r}; legal: {legal}"
     )
 
 
@@ -132,11 +137,3 @@ def check_written(rows: Any) -> None:
 def readable(rows: np.ndarray) -> np.ndarray:
     """The rows, or a copy of read-only ones: for other kinds of arrays Numba compiles anew."""
     return rows if rows.flags.writeable else rows.copy()
-
-
-def legal_names(rules: Rules, rows: Any) -> list[str]:
-    """The names of the legal actions of the seat to act in the first row, in catalogue order."""
-    names = catalogue(rules)
-    mask = np.zeros((1, len(names)), np.int8)
-    row_kernels.mask_rows(rules._table, rows, np.zeros(1, np.int64), mask)
-    return [names.names[action] for action in np.flatnonzero(mask[0])]

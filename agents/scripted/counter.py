@@ -66,8 +66,7 @@ def _best_play(rules, row):
 
 @kernel
 def _worth(rules, row, view, hand, left, kind, color):
-    effect = rules.kind_effect[kind]
-    mover = next_mover(rules, row, view.seat, effect)
+    mover = next_mover(rules, row, view.seat, kind)
     same = hand & rules.color_kinds[color]
     value = size(same) + size(same & view.count.pairs) + rules.kind_points[kind] / 50.0
     if mover == view.seat:

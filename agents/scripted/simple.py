@@ -160,12 +160,8 @@ def challenger_action(rules, row):
 def _attack(rules, kind):
     """How hard playing a kind hits the next player."""
     effect = rules.kind_effect[kind]
-    if effect == Effect.WILD_DRAW_FOUR:
-        return 5
-    if effect == Effect.WILD_DRAW_TWO or effect == Effect.DRAW_TWO:
-        return 4
-    if effect == Effect.DRAW_ONE:
-        return 3
+    if rules.kind_draws[kind] > 0:
+        return 2 + rules.kind_draws[kind]
     if effect == Effect.SKIP:
         return 2
     if effect == Effect.REVERSE:

@@ -19,7 +19,7 @@ from pocket_uno_env.rules.phases import Phase
 from .card_count import belief_of, guilt_chance, look, reply_chances, unseen, without
 from .choices import cardless, otherwise, play_action, sociable_action
 from .strong_weights import WEIGHTS
-from .turns import cards_hit, goes_out, is_action, next_mover, seat_before
+from .turns import goes_out, is_action, next_mover, seat_before
 
 ABOVE_ALL = 1000.0
 """A worth that no sum of features reaches."""
@@ -153,7 +153,7 @@ def _best_play(rules, row, w):
         playable = without_first(playable)
         wild = kind >= rules.n_coloured
         rest = without(view.count, hand, kind)
-        mover = next_mover(rules, row, view.seat, rules.kind_effect[kind])
+        mover = next_mover(rules, row, view.seat, kind)
         for named in range(rules.n_colors if wild else 1):
             new = named if wild else np.int64(rules.kind_color[kind])
             value = _card(rules, row, w, view, top, color, kind, new, rest)
@@ -216,7 +216,7 @@ def _card(rules, row, w, view, top, color, kind, new, hand):
             value += w[Feature.WILD_DRAW]
             if _is_guilty(rules, top, color, kind, hand):
                 value += w[Feature.GUILTY]
-    hit = cards_hit(effect)
+    hit = rules.kind_draws[kind]
     if hit > 0:
         value += w[Feature.HIT] * hit
         if row.hand_size[view.after] <= 2:
@@ -233,7 +233,7 @@ def _card(rules, row, w, view, top, color, kind, new, hand):
 @kernel
 def _again(rules, row, w, view, top, color, hand, cards):
     """The worth of moving again on one's own card: the best of the next plays."""
-    hit = cards_hit(rules.kind_effect[top])
+    hit = rules.kind_draws[top]
     most = w[Feature.DRAW_AGAIN]
     most += _passed(rules, row, w, view, view.after, top, color, hand, cards, hit)
     playable = matching_kinds(rules, hand, top, color)
@@ -242,7 +242,7 @@ def _again(rules, row, w, view, top, color, hand, cards):
         playable = without_first(playable)
         wild = kind >= rules.n_coloured
         rest = without(view.count, hand, kind)
-        hits = hit + cards_hit(rules.kind_effect[kind])
+        hits = hit + rules.kind_draws[kind]
         for named in range(rules.n_colors if wild else 1):
             new = named if wild else np.int64(rules.kind_color[kind])
             value = _card(rules, row, w, view, top, color, kind, new, rest)
@@ -312,7 +312,7 @@ def _best_gift(rules, row, w):
         else:
             if color == row.active_color:
                 value += w[Feature.GIVE_ACTIVE]
-            if is_action(rules.kind_effect[kind]):
+            if is_action(rules, kind):
                 value += w[Feature.GIVE_ACTION]
             linked = coloured & (rules.color_kinds[color] | rules.symbol_kinds[kind])
             if without_first(linked) == EMPTY:

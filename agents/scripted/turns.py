@@ -19,18 +19,6 @@ _DEEPEST = 10
 
 
 @kernel
-def cards_hit(effect):
-    """How many cards a card with this effect makes the next player draw, if unchallenged."""
-    if effect == Effect.DRAW_ONE:
-        return 1
-    if effect == Effect.DRAW_TWO or effect == Effect.WILD_DRAW_TWO:
-        return 2
-    if effect == Effect.WILD_DRAW_FOUR:
-        return 4
-    return 0
-
-
-@kernel
 def seat_before(row, seat):
     """The seat that `seat` comes after: the next one in the other direction."""
     before = seat_after(row, seat)
@@ -40,25 +28,27 @@ def seat_before(row, seat):
 
 
 @kernel
-def next_mover(rules, row, seat, effect):
-    """The seat that moves after `seat` has played a card with this effect, if it is not answered.
+def next_mover(rules, row, seat, kind):
+    """The seat that moves after `seat` has played a card of this kind, if it is not answered.
 
-    Neither a challenge nor, under `stacking`, a draw card.
+    Neither by a challenge nor, under `stacking`, by a draw card.
     """
     after = seat_after(row, seat)
+    effect = rules.kind_effect[kind]
     if effect == Effect.REVERSE:
         if row.players_in > 2:
             return seat_before(row, seat)
         return after if rules.literal_reverse else np.int64(seat)
-    if effect == Effect.SKIP or cards_hit(effect) > 0:
+    if effect == Effect.SKIP or rules.kind_draws[kind] > 0:
         return seat_after(row, after)
     return after
 
 
 @kernel
-def is_action(effect):
-    """Whether an effect takes a turn or a card, or turns the direction."""
-    return effect == Effect.SKIP or effect == Effect.REVERSE or cards_hit(effect) > 0
+def is_action(rules, kind):
+    """Whether a card skips, turns the direction or makes somebody draw."""
+    effect = rules.kind_effect[kind]
+    return effect == Effect.SKIP or effect == Effect.REVERSE or rules.kind_draws[kind] > 0
 
 
 @kernel
@@ -69,7 +59,7 @@ def action_kinds(rules, hand):
     while rest != EMPTY:
         kind = first(rest)
         rest = without_first(rest)
-        if is_action(rules.kind_effect[kind]):
+        if is_action(rules, kind):
             kinds |= bit(kind)
     return kinds
 

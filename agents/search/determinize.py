@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.turns import cards_hit
 from pocket_uno_env.compiled.bits import (
     EMPTY,
     add_card,
@@ -24,7 +23,7 @@ from pocket_uno_env.compiled.bits import (
     without_first,
 )
 from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.compiled.rng import next_state, uniform
 from pocket_uno_env.engine.legality import is_guilty
 from pocket_uno_env.engine.piles import seat_after, shuffle
 from pocket_uno_env.engine.state import NO_CARD, NO_SEAT
@@ -36,8 +35,6 @@ from pocket_uno_env.rules.limits import MAX_SEATS
 from pocket_uno_env.rules.phases import Phase
 
 _1 = np.uint64(1)
-_11 = np.uint64(11)
-_UNIT = 1.0 / 9007199254740992.0
 
 
 class Unseen(NamedTuple):
@@ -133,7 +130,7 @@ def _pick_hand(row, cards, count, weights, hand, ways):
             break
         chance = weights[cards[i]] * ways[i, missing - 1] / ways[i + 1, missing]
         row.rng = next_state(row.rng)
-        if missing > i or (mix(row.rng) >> _11) * _UNIT < chance:
+        if missing > i or uniform(row.rng) < chance:
             missing -= 1
             left -= 1
             cards[i], cards[left] = cards[left], cards[i]
@@ -253,12 +250,11 @@ def take_back(rules, row, seat):
     row.hand_kinds[other] |= bit(kind)
     row.hand_size[other] += 1
     if row.phase == Phase.PLAY or row.phase == Phase.DRAWN:
-        effect = rules.kind_effect[kind]
-        if effect == Effect.REVERSE:
+        if rules.kind_effect[kind] == Effect.REVERSE:
             row.direction = -row.direction
         drawn = 1 if row.phase == Phase.DRAWN else 0
         if seat_after(row, other) == seat:
-            drawn += cards_hit(effect)
+            drawn += rules.kind_draws[kind]
         row.hand_size[seat] = max(np.int64(row.hand_size[seat]) - drawn, 1)
     row.active_color = row.color_before
     row.phase = Phase.PLAY

@@ -21,7 +21,7 @@ from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.agents.trained.critic import Critic, share_of_win
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix, next_state
-from pocket_uno_env.engine.legality import write_mask
+from pocket_uno_env.engine.legality import only_legal_action
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.engine.transition import apply
 from pocket_uno_env.rules.actions import catalogue
@@ -120,15 +120,10 @@ def play_on(rules, row, seat, mask, method):
         if row.to_act != seat:
             apply(rules, row, act(rules, row, method.theirs), None, None)
             continue
-        write_mask(rules, row, mask)
-        legal, last = 0, 0
-        for action in range(rules.n_actions):
-            if mask[action]:
-                legal += 1
-                last = action
-        if legal > 1:
+        action = only_legal_action(rules, row, mask)
+        if action < 0:
             return share_of_win(rules, row, mask, method.critic)
-        apply(rules, row, last, None, None)
+        apply(rules, row, action, None, None)
     return _share_at_end(row, seat)
 
 

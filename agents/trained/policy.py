@@ -13,7 +13,7 @@ import numpy as np
 from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import flat, run_layers
-from pocket_uno_env.compiled.rng import mix, next_state
+from pocket_uno_env.compiled.rng import next_state, uniform
 from pocket_uno_env.observation.blocks import layout, observation_size
 from pocket_uno_env.observation.canonical import color_tables, plain_actions, to_view, view_actions
 from pocket_uno_env.row_kernels import mask_rows, observe_rows
@@ -23,7 +23,6 @@ from pocket_uno_env.rules.rules import Rules, RulesError
 from . import run_folder
 from .critic import Critic, hidden_size, new_critic
 
-_11 = np.uint64(11)
 NEVER = -10.0
 """The least that `PolicyAgent.log_chances` says."""
 
@@ -72,7 +71,7 @@ def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
         if mask[action]:
             total += np.exp(np.float64(logits[action] - logits[best]))
     row.policy_rng = next_state(row.policy_rng)
-    left = total * (mix(row.policy_rng) >> _11) / 9007199254740992.0
+    left = total * uniform(row.policy_rng)
     for action in range(mask.shape[0]):
         if mask[action]:
             left -= np.exp(np.float64(logits[action] - logits[best]))

@@ -35,7 +35,6 @@ from pocket_uno_env.batch import Batch, reset_rows
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.rules.actions import catalogue
-from pocket_uno_env.rules.file import load_rules
 from pocket_uno_env.rules.phases import Phase
 
 CLASSIC = Rules.preset("classic")
@@ -283,7 +282,7 @@ def test_a_network_of_rlcards_plays_here() -> None:
 
 def test_the_rules_that_come_closest_are_a_file_of_the_documents() -> None:
     root = Path(__file__).resolve().parents[2]
-    closest = load_rules(root / "docs" / "results" / "rlcard" / "3-forced-play.toml")
+    closest = Rules.load(root / "docs" / "results" / "rlcard" / "3-forced-play.toml")
     assert closest.uno_call == LIKE_RLCARD.uno_call and closest.forced_play
 
 

@@ -16,10 +16,12 @@ from .kernel import inlined
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
+_11 = np.uint64(11)
 _30 = np.uint64(30)
 _27 = np.uint64(27)
 _31 = np.uint64(31)
 _32 = np.uint64(32)
+_2_POW_MINUS_53 = 1.0 / 9007199254740992.0
 
 
 @inlined
@@ -50,3 +52,9 @@ def bounded(state, n):
     n / 2**32.
     """
     return np.int64(((mix(state) >> _32) * np.uint64(n)) >> _32)
+
+
+@inlined
+def uniform(state):
+    """A float64 in [0, 1), a multiple of 2**-53, from a state that was just advanced."""
+    return (mix(state) >> _11) * _2_POW_MINUS_53

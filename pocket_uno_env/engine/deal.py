@@ -142,6 +142,6 @@ def _opening_effect(rules, row, log):
     elif effect == Effect.REVERSE:
         row.direction = -1
         row.to_act = row.dealer
-    elif effect == Effect.DRAW_ONE or effect == Effect.DRAW_TWO:
-        forced_draw(rules, row, left, 1 if effect == Effect.DRAW_ONE else 2, None, log)
+    elif rules.kind_draws[kind] > 0:
+        forced_draw(rules, row, left, rules.kind_draws[kind], None, log)
         row.to_act = seat_after(row, left)

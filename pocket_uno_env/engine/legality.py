@@ -1,4 +1,8 @@
-"""Legality."""
+"""What the seat to act may do (docs/rules.md, sections 3 to 5, 7 and 11).
+
+Mask and transition ask the same predicates. All kernels take the rules as a `RULES_ROW` record and
+the game as a `ROW` record, and change neither.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +94,7 @@ def can_challenge(rules, row):
         return True
     if row.phase != Phase.STACK:
         return False
-    return _is_challengeable(rules, row) and row.stack == _draw_number(rules, row)
+    return _is_challengeable(rules, row) and row.stack == rules.kind_draws[row.top]
 
 
 @inlined
@@ -164,6 +168,22 @@ def write_mask(rules, row, mask):
         mask[action] = is_legal(rules, row, action)
 
 
+@kernel
+def only_legal_action(rules, row, mask):
+    """The only legal action of the seat to act, or -1 if there are several.
+
+    Writes all of them into ``mask`` (int8, shape ``(n_actions,)``). Precondition: the round runs.
+    """
+    write_mask(rules, row, mask)
+    found = -1
+    for action in range(rules.n_actions):
+        if mask[action]:
+            if found >= 0:
+                return -1
+            found = action
+    return found
+
+
 @inlined
 def _wild_plays(rules, kinds):
     """The plays of the wilds among some kinds, a bit for each colour of each wild."""
@@ -182,16 +202,3 @@ def is_guilty(rules, row, hand):
             return False
         return hand & rules.color_kinds[row.color_before] != EMPTY
     return matching_kinds(rules, hand, row.top_before, row.color_before) != EMPTY
-
-
-@inlined
-def _draw_number(rules, row):
-    """How many cards the card on top makes somebody draw."""
-    effect = rules.kind_effect[row.top]
-    if effect == Effect.DRAW_ONE:
-        return 1
-    if effect == Effect.DRAW_TWO or effect == Effect.WILD_DRAW_TWO:
-        return 2
-    if effect == Effect.WILD_DRAW_FOUR:
-        return 4
-    return 0

@@ -8,7 +8,6 @@ import numpy as np
 
 from pocket_uno_env.arguments import MAX_COUNT
 from pocket_uno_env.rules.cards import MAX_CARDS
-from pocket_uno_env.rules.effects import DRAW_EFFECTS, EFFECTS, Effect
 from pocket_uno_env.rules.limits import MAX_SEATS, NO_COLOR, NO_KIND
 from pocket_uno_env.rules.phases import End, Phase
 from pocket_uno_env.rules.rules import Rules
@@ -126,10 +125,7 @@ class _Check:
         resolved = np.isin(phase, _RESOLVED)
         self.demand("actor", nobody & resolved | (rows["actor"] < seats), "a seat")
         self.demand("actor", ~out[every, rows["actor"]], "a seat that is not out")
-        waiting = sum(
-            kind.copies * DRAW_EFFECTS.get(EFFECTS.get(kind.symbol, Effect.NONE), 0)
-            for kind in self.rules.kinds
-        )
+        waiting = int(self.table["copies"] @ self.table["kind_draws"])
         self.at_most("stack", np.where(resolved, 0, waiting))
         n_kinds, n_colors = int(self.table["n_kinds"]), int(self.table["n_colors"])
         named = rows["active_color"] < n_colors

@@ -23,7 +23,6 @@ from pocket_uno_env.rules.phases import End, Phase
 from .hands import _count_bits, _exchange, _rotate, points_held
 from .knowledge import _pick, _play_evidence
 from .legality import (
-    _draw_number,
     _is_challengeable,
     is_guilty,
     matching_kinds,
@@ -83,7 +82,7 @@ def apply(rules, row, action, supply, log):
         _begin_turn(row, seat_after(row, row.to_act))
     elif move == Move.JUMP_IN:
         if rules.stacking:
-            add_to_stack(row, _draw_number(rules, row))
+            add_to_stack(row, rules.kind_draws[row.top])
         _play(rules, row, row.top, row.active_color, supply, log)
     elif move == Move.PASS:
         row.to_act = seat_after(row, row.to_act)
@@ -199,7 +198,7 @@ def _take_effect(rules, row, supply, log):
     actor = row.actor
     after = seat_after(row, actor)
     effect = rules.kind_effect[row.top]
-    number = _draw_number(rules, row)
+    number = rules.kind_draws[row.top]
     if effect == Effect.SKIP:
         _begin_turn(row, seat_after(row, after))
     elif effect == Effect.REVERSE:
@@ -279,7 +278,7 @@ def _give(rules, row, kind):
 def _go_out(rules, row, supply, log):
     """The last card was played: its draw, then the points (section 6)."""
     winner = np.int64(row.actor)
-    count = _draw_number(rules, row)
+    count = rules.kind_draws[row.top]
     if count > 0:
         forced_draw(rules, row, seat_after(row, winner), row.stack + count, supply, log)
     for seat in range(row.num_players):

@@ -17,7 +17,7 @@ from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.compiled.kernel import as_rows, kernel, unowned
 from pocket_uno_env.compiled.rng import row_seed
 from pocket_uno_env.engine.deal import deal_round, new_game
-from pocket_uno_env.engine.legality import write_mask
+from pocket_uno_env.engine.legality import only_legal_action, write_mask
 from pocket_uno_env.engine.payoff import round_payoffs
 from pocket_uno_env.engine.transition import apply, truncate
 from pocket_uno_env.observation.canonical import unowned_tables, write_view
@@ -79,21 +79,6 @@ def _seat(row, book, pool):
 
 
 @kernel
-def _forced_action(rules, row, mask):
-    """The only legal action, or -1 if there are several or forced ones are asked too (None)."""
-    if mask is None:
-        return -1
-    write_mask(rules, row, mask)
-    found = -1
-    for action in range(mask.shape[0]):
-        if mask[action]:
-            if found >= 0:
-                return -1
-            found = action
-    return found
-
-
-@kernel
 def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i, forced):
     """Play until somebody who is not scripted has to act, through the end of a round if need be.
 
@@ -108,7 +93,9 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i,
                 return
             _take(rules, row, act(rules, row, code), max_cycles)
         if row.end == End.RUNNING:
-            action = _forced_action(rules, row, forced)
+            action = -1
+            if forced is not None:
+                action = only_legal_action(rules, row, forced)
             if action < 0:
                 book.waits_for = LEARNER
                 book.decided = True

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent
+from pocket_uno_env.arguments import check_seed
 from pocket_uno_env.records.record import game_record
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
@@ -32,7 +33,6 @@ MAX_ROUNDS = 100
 CHUNK_DEALS = 256
 """Deals that are played side by side; of agents that repeat themselves results don't depend on
 it."""
-MAX_SEED = 2**64 - 1
 MOST = {
     "deals": 100_000_000,
     "chunk_deals": 100_000,
@@ -82,8 +82,10 @@ class Setting:
 
     def __post_init__(self) -> None:
         self.rules.check_players(self.num_players)
-        if not 0 <= self.seed <= MAX_SEED:
-            raise ArenaError(f"seed is {self.seed}; expected a number from 0 to {MAX_SEED}")
+        try:
+            check_seed("seed", self.seed)
+        except ValueError as error:
+            raise ArenaError(str(error)) from None
         if self.episode not in EPISODES:
             raise ArenaError(f"episode is {self.episode!r}; expected 'round' or 'match'")
         for name in ("max_cycles", "max_rounds"):

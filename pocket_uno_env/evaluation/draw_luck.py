@@ -160,7 +160,7 @@ def _add(rules, kind, hand, own, urgent, top, color, forced, weight, out):
         out[at + 4] += weight * size(alike) / max(own, 1)
         if hand & rules.symbol_kinds[kind] & ~alike != EMPTY:
             out[at + 5] += weight
-        if is_action(rules.kind_effect[kind]):
+        if is_action(rules, kind):
             out[at + 6] += weight
     playable = wild or matching_kinds(rules, bit(kind), top, color) != EMPTY
     if playable and not forced and 1 <= urgent <= URGENT:

@@ -21,6 +21,7 @@ import tyro
 
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import usages
+from pocket_uno_env.arguments import check_seed
 from pocket_uno_env.cli.program import run_program
 from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.files import FileError
@@ -94,8 +95,8 @@ def play_here(options: Options) -> int:
     """Play in this terminal; the exit code."""
     agents = [load_guarded(name) for name in options.opponents]
     seats = agents if options.watch else [None, *agents]
-    if options.seed is not None and not 0 <= options.seed < 2**64:
-        raise ValueError(f"--seed is {options.seed}; expected a whole number from 0 to {2**64 - 1}")
+    if options.seed is not None:
+        check_seed("--seed", options.seed)
     table = Table(options.rules, seats, not options.round, options.seed)
     path = new_record() if options.record is None else options.record
     if path.exists():

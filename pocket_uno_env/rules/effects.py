@@ -1,4 +1,4 @@
-"""Effects."""
+"""What cards do when they are played: their effects, and how many cards they make others draw."""
 
 from __future__ import annotations
 
@@ -29,10 +29,6 @@ EFFECTS = {
     "W+2": Effect.WILD_DRAW_TWO,
     "W+4": Effect.WILD_DRAW_FOUR,
 }
-DRAW_EFFECTS = {
-    Effect.DRAW_ONE: 1,
-    Effect.DRAW_TWO: 2,
-    Effect.WILD_DRAW_TWO: 2,
-    Effect.WILD_DRAW_FOUR: 4,
-}
-"""How many cards next draws."""
+"""The effect of each symbol and wild; those that are missing have none."""
+DRAWS = {"+1": 1, "+2": 2, "W+2": 2, "W+4": 4}
+"""How many cards each draw card makes the next player draw."""

@@ -1,4 +1,4 @@
-"""Rules in a file, TOML or JSON, so that a study is a file.
+"""The fields of rules in a file, TOML or JSON, as plain values.
 
 TOML is written by hand: the standard library reads it but does not write it, and all there is to
 write are words, numbers, truth values and two flat tables.
@@ -14,51 +14,44 @@ from typing import Any
 
 from pocket_uno_env.files import FileError, parse_json, read_file, write_whole
 
-from .rules import Rules, RulesError
-
 SUFFIXES = (".toml", ".json")
 LIMIT = 100_000
 """The most bytes of a file."""
 
 
-def load_rules(path: str | Path) -> Rules:
-    """The rules in a file: a preset by its ``name``, and the fields that differ from it.
+def read_fields(path: str | Path) -> dict[str, Any]:
+    """The fields in a file, without those that are null.
 
     Raises
     ------
-    RulesError
-        When the file cannot be read or holds no rules; the message names file and reason.
+    FileError
+        When the file cannot be read or holds no table of fields; the message names it.
     """
     path = _checked(path)
-    try:
-        data = read_file(path, LIMIT)
-        fields = _parse_toml(data, path) if path.suffix == ".toml" else parse_json(data, str(path))
-    except FileError as error:
-        raise RulesError(str(error)) from None
+    data = read_file(path, LIMIT)
+    fields = _parse_toml(data, path) if path.suffix == ".toml" else parse_json(data, str(path))
     if not isinstance(fields, Mapping):
-        raise RulesError(f"{path} holds no table of fields")
-    changed = {key: value for key, value in fields.items() if value is not None}
-    try:
-        return Rules.preset(changed.pop("name", "custom"), **changed)
-    except RulesError as error:
-        raise RulesError(f"{path}: {error}") from None
+        raise FileError(f"{path} holds no table of fields")
+    return {key: value for key, value in fields.items() if value is not None}
 
 
-def save_rules(rules: Rules, path: str | Path) -> None:
-    """Write all fields to a file, whole; its suffix says whether as TOML or JSON."""
+def write_fields(path: str | Path, fields: Mapping[str, Any]) -> None:
+    """Write fields to a file, whole; its suffix says whether as TOML or JSON.
+
+    Raises
+    ------
+    FileError
+        When the file has another suffix or cannot be written.
+    """
     path = _checked(path)
-    fields = rules.to_dict()
     text = json.dumps(fields, indent=1) if path.suffix == ".json" else _toml(fields)
-    try:
-        write_whole(path, (text + "\n").encode())
-    except FileError as error:
-        raise RulesError(str(error)) from None
+    write_whole(path, (text + "\n").encode())
 
 
 def _checked(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix not in SUFFIXES:
-        raise RulesError(f"{path} should end in {' or '.join(SUFFIXES)}")
+        raise FileError(f"{path} should end in {' or '.join(SUFFIXES)}")
     return path
 
 

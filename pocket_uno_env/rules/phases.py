@@ -1,4 +1,4 @@
-"""Phases."""
+"""What a round is waiting for, and why it ended."""
 
 from __future__ import annotations
 

@@ -16,10 +16,12 @@ import numpy as np
 
 from pocket_uno_env.arguments import excerpt
 from pocket_uno_env.compiled.kernel import JIT
+from pocket_uno_env.files import FileError
 
 from .cards import COLORS, DIGITS, MAX_CARDS, SYMBOLS, WILDS, Kind, make_kinds
+from .file import read_fields, write_fields
 from .limits import MAX_SEATS
-from .table import RULES_ROW, _rules_table
+from .table import RULES_ROW, rules_table
 
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "name": ("pocket", "pocket51", "classic", "mini", "custom"),
@@ -213,10 +215,23 @@ class Rules:
 
     @classmethod
     def load(cls, path: str | Path) -> Rules:
-        """The rules in a TOML or JSON file: a preset by ``name``, and what differs from it."""
-        from .file import load_rules  # it needs Rules
+        """The rules in a file that ends in ``.toml`` or ``.json``.
 
-        return load_rules(path)
+        It holds the ``name`` of a preset and the fields that differ from it.
+
+        Raises
+        ------
+        RulesError
+            When the file cannot be read or holds no rules; the message names file and reason.
+        """
+        try:
+            fields = read_fields(path)
+        except FileError as error:
+            raise RulesError(str(error)) from None
+        try:
+            return cls.preset(fields.pop("name", "custom"), **fields)
+        except RulesError as error:
+            raise RulesError(f"{path}: {error}") from None
 
     def save(self, path: str | Path) -> None:
         """Write all fields to a file that ends in ``.toml`` or ``.json``.
@@ -226,9 +241,10 @@ class Rules:
         RulesError
             When the file has another ending or cannot be written; what was there stays.
         """
-        from .file import save_rules
-
-        save_rules(self, path)
+        try:
+            write_fields(path, self.to_dict())
+        except FileError as error:
+            raise RulesError(str(error)) from None
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Rules:
@@ -312,7 +328,7 @@ class Rules:
     @cached_property
     def _table(self) -> Any:
         """The same for the package's own calls: Numba compiles anew for arrays of another kind."""
-        return _rules_table(self)
+        return rules_table(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The fields alone: copies make their own tables."""

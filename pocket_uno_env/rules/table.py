@@ -1,4 +1,4 @@
-"""Table."""
+"""`Rules` as the flat record that compiled code reads."""
 
 from __future__ import annotations
 
@@ -11,78 +11,80 @@ from pocket_uno_env.compiled.kernel import as_record, as_rows
 
 from .actions import catalogue
 from .cards import CARD_WORDS, MAX_CARDS
-from .effects import DRAW_EFFECTS, EFFECTS, Effect
+from .effects import DRAWS, EFFECTS, Effect
 from .limits import MAX_ACTIONS, MAX_KINDS, NO_COLOR
 from .phases import BASE_PHASES, Phase
 
 if TYPE_CHECKING:
     from .rules import Rules
 
-
 FEW = 4
+"""So many kinds with several copies are few (`RULES_ROW`)."""
 
 
+# A set of kinds is a uint64, bit k for kind k; a set of cards is CARD_WORDS of them. Tables by
+# kind, card or action have room for more than these rules have; the rest is 0.
 RULES_ROW = np.dtype(
     [
-        ("color_kinds", np.uint64, (4,)),
-        ("symbol_kinds", np.uint64, (MAX_KINDS,)),
-        ("coloured_kinds", np.uint64),
-        ("wild_kinds", np.uint64),
-        ("multiple_kinds", np.uint64),
+        ("color_kinds", np.uint64, (4,)),  # by colour: its kinds, a bit set
+        ("symbol_kinds", np.uint64, (MAX_KINDS,)),  # by kind: the coloured kinds of its symbol
+        ("coloured_kinds", np.uint64),  # all kinds with a colour, a bit set
+        ("wild_kinds", np.uint64),  # all kinds without, a bit set
+        ("multiple_kinds", np.uint64),  # the kinds with more than one copy, a bit set
+        # The same if they are at most FEW, else empty: to count them all is then faster than to
+        # ask which to count.
         ("few_multiples", np.uint64),
-        ("w4_kind", np.uint64),
-        ("n_cards", np.int64),
-        ("n_kinds", np.int64),
-        ("n_coloured", np.int64),
-        ("n_colors", np.int64),
-        ("n_faces", np.int64),
-        ("n_phases", np.int64),
-        ("n_actions", np.int64),
-        ("hand_size", np.int64),
-        ("match_goal", np.int64),
-        ("per_point", np.float64),
-        ("draw_limit", np.int64),
-        ("opening_wild_stays", np.bool_),
-        ("literal_reverse", np.bool_),
-        ("w4_enforced", np.bool_),
-        ("guilt_by_color_only", np.bool_),
-        ("uno_automatic", np.bool_),
-        ("stacking", np.bool_),
-        ("stack_any", np.bool_),
-        ("seven_zero", np.bool_),
-        ("jump_in", np.bool_),
-        ("forced_play", np.bool_),
-        ("elimination", np.bool_),
-        ("draw_kinds", np.uint64),
-        ("first_wild_action", np.int64),
-        ("first_move_action", np.int64),
-        ("first_give_action", np.int64),
-        ("first_name_action", np.int64),
-        ("first_house_action", np.int64),
-        ("kind_cards", np.uint64, (MAX_KINDS, CARD_WORDS)),
-        ("card_kind", np.uint8, (MAX_CARDS,)),
-        ("deck", np.uint8, (MAX_CARDS,)),
-        ("copies", np.uint8, (MAX_KINDS,)),
-        ("kind_color", np.uint8, (MAX_KINDS,)),
-        ("kind_face", np.uint8, (MAX_KINDS,)),
-        ("kind_effect", np.uint8, (MAX_KINDS,)),
-        ("kind_points", np.uint8, (MAX_KINDS,)),
-        ("action_move", np.uint8, (MAX_ACTIONS,)),
-        ("action_kind", np.uint8, (MAX_ACTIONS,)),
-        ("action_color", np.uint8, (MAX_ACTIONS,)),
-        ("action_seat", np.uint8, (MAX_ACTIONS,)),
+        ("w4_kind", np.uint64),  # the kind W+4, a bit set; empty without it
+        ("n_cards", np.int64),  # cards in the deck
+        ("n_kinds", np.int64),  # card kinds: the coloured ones, then the wilds
+        ("n_coloured", np.int64),  # coloured kinds
+        ("n_colors", np.int64),  # colours in use
+        ("n_faces", np.int64),  # symbols and wilds in the deck
+        ("n_phases", np.int64),  # phases that may come up, without Phase.OVER
+        ("n_actions", np.int64),  # action ids
+        ("hand_size", np.int64),  # cards dealt to each player
+        ("match_goal", np.int64),  # points that end a match
+        ("per_point", np.float64),  # 1 / match_goal
+        ("draw_limit", np.int64),  # the most cards of a draw; 1 unless draw_until_playable
+        ("opening_wild_stays", np.bool_),  # opening_wild is "first_player_chooses"
+        ("literal_reverse", np.bool_),  # two_player_reverse is "literal"
+        ("w4_enforced", np.bool_),  # wild_draw_four is "enforced"
+        ("guilt_by_color_only", np.bool_),  # challenge_condition is "matching_color"
+        ("uno_automatic", np.bool_),  # uno_call is "automatic"
+        ("stacking", np.bool_),  # draw cards may be answered with draw cards
+        ("stack_any", np.bool_),  # with any of them: stacking is "any"
+        ("seven_zero", np.bool_),  # Rules.seven_zero
+        ("jump_in", np.bool_),  # Rules.jump_in
+        ("forced_play", np.bool_),  # Rules.forced_play
+        ("elimination", np.bool_),  # Rules.elimination
+        ("draw_kinds", np.uint64),  # the kinds that make others draw, a bit set
+        ("first_wild_action", np.int64),  # the first action id that plays a wild
+        ("first_move_action", np.int64),  # the first of the eight moves without a card
+        ("first_give_action", np.int64),  # the first that gives a card
+        ("first_name_action", np.int64),  # the first that names a colour
+        ("first_house_action", np.int64),  # the first of house rules
+        ("kind_cards", np.uint64, (MAX_KINDS, CARD_WORDS)),  # by kind: its copies, a set of cards
+        ("card_kind", np.uint8, (MAX_CARDS,)),  # by card: its kind
+        ("deck", np.uint8, (MAX_CARDS,)),  # all cards, sorted by kind
+        ("copies", np.uint8, (MAX_KINDS,)),  # by kind: how many cards
+        ("kind_color", np.uint8, (MAX_KINDS,)),  # by kind: its colour, or NO_COLOR
+        ("kind_face", np.uint8, (MAX_KINDS,)),  # by kind: the index of its symbol in Rules.faces
+        ("kind_effect", np.uint8, (MAX_KINDS,)),  # by kind: an Effect
+        ("kind_draws", np.int64, (MAX_KINDS,)),  # by kind: how many cards the next player draws
+        ("kind_points", np.uint8, (MAX_KINDS,)),  # by kind: points in the hand of a loser
+        ("action_move", np.uint8, (MAX_ACTIONS,)),  # by action id: a Move
+        ("action_kind", np.uint8, (MAX_ACTIONS,)),  # by action id: the card kind, or NO_KIND
+        ("action_color", np.uint8, (MAX_ACTIONS,)),  # by action id: the colour then, or NO_COLOR
+        ("action_seat", np.uint8, (MAX_ACTIONS,)),  # by action id: the seat to swap with
     ],
     align=True,
 )
-"""`Rules` as compiled code sees them. Bit sets of kinds are ``uint64``, those of cards are
-`CARD_WORDS` of them; ``deck`` lists the cards sorted by kind; the ``action_*`` tables are indexed
-by action id; ``draw_limit`` is 1 unless ``draw_until_playable``; ``few_multiples`` repeats
-``multiple_kinds`` if they are few: counting them all is then faster than asking which to count."""
+"""`Rules` as compiled code sees them, one record; its fields are explained in the source."""
 
 
 @lru_cache(maxsize=256)
-def _rules_table(rules: Rules) -> Any:
-
+def rules_table(rules: Rules) -> Any:
+    """The record of `rules`: dtype `RULES_ROW`, shape ``(1,)``; made once."""
     rows = np.zeros(1, RULES_ROW)
     row = as_record(rows)
     kinds = rules.kinds
@@ -109,7 +111,8 @@ def _rules_table(rules: Rules) -> Any:
         elif rules.seven_zero and kind.symbol == "0":
             effect = Effect.ROTATE
         row.kind_effect[index] = effect
-        if effect in DRAW_EFFECTS:
+        row.kind_draws[index] = DRAWS.get(kind.symbol, 0)
+        if row.kind_draws[index] > 0:
             row.draw_kinds |= bit
         row.kind_points[index] = kind.points
         if kind.copies > 1:
