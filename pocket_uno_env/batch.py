@@ -18,8 +18,7 @@ from pocket_uno_env.engine.payoff import REWARDS, round_payoffs
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.engine.transition import apply, truncate
 from pocket_uno_env.guard import Guard
-from pocket_uno_env.observation.blocks import observation_size
-from pocket_uno_env.observation.encoders import write_observation
+from pocket_uno_env.observation.blocks import observation_size, write_observation
 from pocket_uno_env.row_kernels import next_game
 from pocket_uno_env.rows import illegal_action
 from pocket_uno_env.rules.actions import catalogue

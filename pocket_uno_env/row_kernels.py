@@ -15,7 +15,7 @@ from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.legality import is_legal, write_mask
 from pocket_uno_env.engine.state import NO_SEAT
 from pocket_uno_env.engine.transition import apply, truncate
-from pocket_uno_env.observation.encoders import write_observation
+from pocket_uno_env.observation.blocks import write_observation
 from pocket_uno_env.observation.full_state import write_state
 from pocket_uno_env.rules.phases import End
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import flat, run_layers, widest
-from pocket_uno_env.observation.blocks import layout, observation_size
+from pocket_uno_env.observation.blocks import layout, observation_size, write_observation
 from pocket_uno_env.observation.canonical import ColorTables, color_tables, write_view
-from pocket_uno_env.observation.encoders import write_observation
 from pocket_uno_env.observation.full_state import state_size, write_state
 from pocket_uno_env.rules.rules import Rules
 

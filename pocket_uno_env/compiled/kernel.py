@@ -43,7 +43,8 @@ def inlined(function: Function) -> Function:
 
 def _compiled(function: Function, inline: bool, nogil: bool = True) -> Function:
     compiled: Any = numba.njit(nogil=nogil, error_model="numpy", forceinline=inline)(function)
-    if JIT:
+    # A closure is compiled with whatever calls it: on disk it would be another in each process.
+    if JIT and function.__closure__ is None:
         with suppress(OSError, TypeError):  # what was typed at a prompt has no source file
             _keep(compiled, Cache(function, STORE))
     return compiled  # type: ignore[no-any-return]

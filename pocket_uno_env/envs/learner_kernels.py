@@ -20,8 +20,8 @@ from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.legality import only_legal_action, write_mask
 from pocket_uno_env.engine.payoff import round_payoffs
 from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.observation.blocks import write_observation
 from pocket_uno_env.observation.canonical import unowned_tables, write_view
-from pocket_uno_env.observation.encoders import write_observation
 from pocket_uno_env.row_kernels import next_game, next_seed
 from pocket_uno_env.rules.limits import MAX_SEATS
 from pocket_uno_env.rules.phases import End

@@ -1,15 +1,181 @@
-"""Blocks."""
+"""The observation as one table of blocks, from which vector, layout and description follow."""
 
 from __future__ import annotations
 
+import math
 import textwrap
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+from pocket_uno_env.compiled.kernel import inlined
 from pocket_uno_env.rules.phases import Phase
 from pocket_uno_env.rules.rules import Rules
 
-from .encoders import SIZE_BINS
+from .encoders import (
+    COMPACT_SCALE,
+    SIZE_BINS,
+    write_active_color,
+    write_actor,
+    write_color_before,
+    write_dealer,
+    write_discards,
+    write_drawn,
+    write_hand,
+    write_hand_sizes,
+    write_known,
+    write_off_color,
+    write_phase,
+    write_scores,
+    write_shown,
+    write_stack,
+    write_table,
+    write_to_act,
+    write_top,
+    write_top_before,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSpec:
+    """A line of the table: what is known of a block before the rules are.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of str and int
+        One value for each "kind", "face", "color", "phase", "seat" or "other" seat, or a number;
+        the last changes fastest.
+    encode : callable
+        The kernel that fills it; see `encoders`.
+    meaning : str
+        For `describe`; ``{phases}`` stands for the names of the phases.
+    when : str
+        The field of the rules without which there is no such block; empty if it is always there.
+    """
+
+    name: str
+    shape: tuple[str | int, ...]
+    encode: Callable[..., Any]
+    meaning: str
+    when: str = ""
+
+
+PRIVATE = (
+    BlockSpec("hand", ("kind",), write_hand, "own cards, per kind: held / copies"),
+    BlockSpec("discards", ("kind",), write_discards, "discard pile, per kind: there / copies"),
+    BlockSpec(
+        "known",
+        ("other", "kind"),
+        write_known,
+        "known cards of each other hand, per seat and kind",
+    ),
+    BlockSpec(
+        "shown",
+        ("other", "kind"),
+        write_shown,
+        "own cards each other seat knows, per seat and kind",
+    ),
+    BlockSpec("drawn", ("kind",), write_drawn, "the card just drawn that may be played"),
+)
+"""The blocks of cards: a seat's own knowledge, which the full state has in other words."""
+
+PUBLIC = (
+    BlockSpec("top", ("face",), write_top, "symbol or wild on top"),
+    BlockSpec(
+        "active_color",
+        ("color",),
+        write_active_color,
+        "the colour to match; zeros before it is named",
+    ),
+    BlockSpec("top_before", ("face",), write_top_before, "* the top before the play in question"),
+    BlockSpec(
+        "color_before", ("color",), write_color_before, "* the active colour before that play"
+    ),
+    BlockSpec("phase", ("phase",), write_phase, "{phases}"),
+    BlockSpec("to_act", ("seat",), write_to_act, "the seat to act"),
+    BlockSpec("actor", ("seat",), write_actor, "* the seat whose play is in question"),
+    BlockSpec("dealer", ("seat",), write_dealer, "the dealer"),
+    BlockSpec(
+        "hand_sizes",
+        ("seat", 1 + SIZE_BINS),
+        write_hand_sizes,
+        f"per seat: cards / deck; is it 1, 2, ... {SIZE_BINS} or more",
+    ),
+    BlockSpec("table", (4,), write_table, "clockwise; draw, discard pile / deck; passes / seats"),
+    BlockSpec("scores", ("seat",), write_scores, "per seat: match points / goal, at most 1"),
+    BlockSpec(
+        "off_color",
+        ("seat", "color"),
+        write_off_color,
+        "per seat and colour: share of the hand not of it, by\n"
+        "what all saw (it drew, or was innocent)",
+    ),
+    BlockSpec("stack", (1,), write_stack, "cards that wait to be drawn / deck", "stacking"),
+)
+"""The blocks that everyone can see, from the observer's place; the full state ends with them."""
+
+BLOCKS = PRIVATE + PUBLIC
+"""All blocks in the order of the vector."""
+
+
+@inlined
+def _nothing(rules, row, seat, out, at, one):
+    return at
+
+
+def _encoder_of(block: BlockSpec) -> Any:
+    """The block's encoder, which writes nothing where the rules have no such block."""
+    if not block.when:
+        return block.encode
+    encode, when = block.encode, block.when
+
+    @inlined
+    def write(rules: Any, row: Any, seat: Any, out: Any, at: Any, one: Any) -> Any:
+        return encode(rules, row, seat, out, at, one) if rules[when] else at
+
+    return write
+
+
+def _in_turn(first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """One encoder that runs four, each behind the one before."""
+
+    @inlined
+    def write(rules: Any, row: Any, seat: Any, out: Any, at: Any, one: Any) -> Any:
+        at = first(rules, row, seat, out, at, one)
+        at = second(rules, row, seat, out, at, one)
+        at = third(rules, row, seat, out, at, one)
+        return fourth(rules, row, seat, out, at, one)
+
+    return write
+
+
+def _all_of(blocks: Iterable[BlockSpec]) -> Any:
+    """One encoder for all these blocks: a shallow tree, since each level is compiled anew."""
+    encoders = [_encoder_of(block) for block in blocks]
+    while len(encoders) > 1:
+        encoders += [_nothing] * (-len(encoders) % 4)
+        encoders = [_in_turn(*encoders[i : i + 4]) for i in range(0, len(encoders), 4)]
+    return encoders[0]
+
+
+_write_private = _all_of(PRIVATE)
+write_public = _all_of(PUBLIC)
+"""The encoder of all `PUBLIC` blocks."""
+
+
+@inlined
+def write_observation(rules, row, seat, out):
+    """Write what `seat` may know into ``out``, shape ``(observation_size,)``.
+
+    float32: values in [0, 1]. uint8: the same times `COMPACT_SCALE`, rounded.
+    """
+    out[0] = 1 if out.itemsize > 1 else COMPACT_SCALE
+    one = out[0]
+    at = _write_private(rules, row, seat, out, 0, one)
+    out[at:] = 0
+    return write_public(rules, row, seat, out, at, one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +196,22 @@ class Block:
 @lru_cache(maxsize=256)
 def layout(rules: Rules, num_players: int) -> tuple[Block, ...]:
     """The blocks of the observation for `rules` and `num_players`, in order."""
-    kinds, faces, colors = len(rules.kinds), len(rules.faces), rules.colors
-    others = num_players - 1
     phases = [phase.name.lower() for phase in Phase][: int(rules._table["n_phases"][0])]
-    blocks = [
-        ("hand", kinds, "own cards, per kind: held / copies"),
-        ("discards", kinds, "discard pile, per kind: there / copies"),
-        ("known", others * kinds, "known cards of each other hand, per seat and kind"),
-        ("shown", others * kinds, "own cards each other seat knows, per seat and kind"),
-        ("drawn", kinds, "the card just drawn that may be played"),
-        ("top", faces, "symbol or wild on top"),
-        ("active_color", colors, "the colour to match; zeros before it is named"),
-        ("top_before", faces, "* the top before the play in question"),
-        ("color_before", colors, "* the active colour before that play"),
-        ("phase", len(phases), ", ".join(phases)),
-        ("to_act", num_players, "the seat to act"),
-        ("actor", num_players, "* the seat whose play is in question"),
-        ("dealer", num_players, "the dealer"),
-        (
-            "hand_sizes",
-            num_players * (1 + SIZE_BINS),
-            f"per seat: cards / deck; is it 1, 2, ... {SIZE_BINS} or more",
-        ),
-        ("table", 4, "clockwise; draw, discard pile / deck; passes / seats"),
-        ("scores", num_players, "per seat: match points / goal, at most 1"),
-        (
-            "off_color",
-            num_players * colors,
-            "per seat and colour: share of the hand not of it, by\n"
-            "what all saw (it drew, or was innocent)",
-        ),
-    ]
-    if rules.stacking:
-        blocks.append(("stack", 1, "cards that wait to be drawn / deck"))
+    lengths = {
+        "kind": len(rules.kinds),
+        "face": len(rules.faces),
+        "color": rules.colors,
+        "phase": len(phases),
+        "seat": num_players,
+        "other": num_players - 1,
+    }
     result, start = [], 0
-    for name, length, meaning in blocks:
-        result.append(Block(name, start, length, meaning))
+    for block in BLOCKS:
+        if block.when and not getattr(rules, block.when):
+            continue
+        length = math.prod(n if isinstance(n, int) else lengths[n] for n in block.shape)
+        meaning = block.meaning.format(phases=", ".join(phases))
+        result.append(Block(block.name, start, length, meaning))
         start += length
     return tuple(result)
 

@@ -23,14 +23,12 @@ from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.limits import NO_COLOR
 from pocket_uno_env.rules.rules import Rules
 
-from .blocks import layout, observation_size
+from .blocks import BLOCKS, layout, observation_size
 from .encoders import COMPACT_SCALE
 
 VIEWS = ("plain", "canonical")
 """The colours by their names, or in the order that `write_order` finds."""
 
-PER_KIND_BLOCKS = ("hand", "discards", "known", "shown", "drawn")
-PER_COLOR_BLOCKS = ("active_color", "color_before", "off_color")
 _ACTIVE = 1000
 """Added to the rank of the active colour: more than there are cards in a hand."""
 
@@ -72,7 +70,6 @@ class ColorTables(NamedTuple):
 @lru_cache(maxsize=64)
 def color_tables(rules: Rules, num_players: int) -> ColorTables:
     """The tables for `rules` and `num_players`."""
-    blocks = {block.name: block for block in layout(rules, num_players)}
     n_kinds, colors = len(rules.kinds), rules.colors
     kinds = np.array(
         [
@@ -80,14 +77,18 @@ def color_tables(rules: Rules, num_players: int) -> ColorTables:
             for color in range(colors)
         ]
     )
-    columns = []
-    for name in PER_KIND_BLOCKS:
-        block = blocks[name]
-        columns += [kinds + at for at in range(block.start, block.start + block.length, n_kinds)]
-    for name in PER_COLOR_BLOCKS:
-        block = blocks[name]
-        places = np.arange(block.start, block.start + block.length)
-        columns.append(places.reshape(-1, colors).T)
+    places = {
+        block.name: np.arange(block.length) + block.start for block in layout(rules, num_players)
+    }
+    here = [block for block in BLOCKS if block.name in places]
+    per_kind = [
+        places[block.name].reshape(-1, n_kinds) for block in here if block.shape[-1] == "kind"
+    ]
+    per_color = [
+        places[block.name].reshape(-1, colors) for block in here if block.shape[-1] == "color"
+    ]
+    columns = [line[kinds] for block in per_kind for line in block]
+    columns += [block.T for block in per_color]
 
     by_color: list[list[int]] = [[] for _ in range(colors)]
     for index, action in enumerate(catalogue(rules).actions):
@@ -107,10 +108,10 @@ def color_tables(rules: Rules, num_players: int) -> ColorTables:
         line[:] = plain
         line[named] = plain[named[list(order)]]
 
-    active = np.arange(colors)[:, None] + blocks["active_color"].start
+    active = np.arange(colors)[:, None] + places["active_color"][0]
     copies = [[rules.kinds[kind].copies for kind in row] for row in kinds]
     arrays = (
-        np.concatenate([active, kinds + blocks["hand"].start], axis=1).astype(np.uint16),
+        np.concatenate([active, kinds + places["hand"][0]], axis=1).astype(np.uint16),
         np.concatenate([np.full((colors, 1), _ACTIVE), copies], axis=1).astype(np.float32),
         values.astype(np.uint16),
         sources,

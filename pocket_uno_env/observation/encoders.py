@@ -1,39 +1,37 @@
-"""The observation: named blocks, one after the other, from a seat's information.
+"""The encoders: one kernel for each block of the observation, which writes what a seat may know.
 
-All values lie in [0, 1]. Encoders get ``one``, what a 1 is written as: 1, or `COMPACT_SCALE` for
-observations in bytes. Seats are relative to the observer: 0 is the observer, 1 the seat on
-its left, and so on. `layout` is the one list of blocks; `describe` prints it, the compiled
-encoders fill it, and a test holds each encoder to its block's length.
+An encoder is a kernel ``write_NAME(rules, row, seat, out, at, one) -> end``. It fills the block of
+the vector ``out`` that begins at ``at`` and returns where the block ends. ``one`` is what a 1 is
+written as: 1, or `COMPACT_SCALE` in an observation of bytes. It may rely on zeros in ``out``,
+except in the private blocks, of which it writes every value. Seats are relative to the observer:
+0 is the observer, 1 the seat on its left, and so on. `blocks.BLOCKS` lists all encoders in order.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
 from pocket_uno_env.compiled.bits import EMPTY, first, without_first
 from pocket_uno_env.compiled.kernel import inlined
 from pocket_uno_env.compiled.write_bits import spread
+from pocket_uno_env.engine.piles import copies_in
 from pocket_uno_env.engine.state import NO_SEAT
 from pocket_uno_env.rules.cards import MAX_CARDS
 from pocket_uno_env.rules.limits import MAX_KINDS, NO_COLOR, NO_KIND
 from pocket_uno_env.rules.phases import Phase
 
 from .information import (
-    discarded_count,
+    discarded_cards,
     discards,
-    known_count,
-    known_kinds,
-    own_count,
+    kinds_of,
+    known_cards,
+    own_cards,
     own_drawn_kind,
     own_hand,
-    shown_count,
-    shown_kinds,
+    shown_cards,
 )
 
 _1 = np.uint64(1)
-
 
 COMPACT_SCALE = 240
 """A uint8 observation is the float32 one times this; most shares of 1 are then whole numbers."""
@@ -73,69 +71,51 @@ def _several(rules, kinds):
 
 
 @inlined
-def _put_share(rules, kind, count, out, at, one):
-    """The share of a kind's copies that lies at one place."""
-    _put(out, at + kind, count * (one * _ONE_OF[rules.copies[kind]]))
-
-
-@inlined
-def _hand(rules, row, seat, out, at, one):
-    kinds = own_hand(row, seat)
+def _cards(rules, kinds, cards, out, at, one):
+    """The shares of a set of physical cards, of these kinds, in all copies of each kind."""
     spread(kinds, rules.n_kinds, out, at, one)
     several = _several(rules, kinds)
     while several != EMPTY:
         kind = first(several)
         several = without_first(several)
-        _put_share(rules, kind, own_count(rules, row, seat, kind), out, at, one)
+        share = copies_in(rules, cards, kind) * (one * _ONE_OF[rules.copies[kind]])
+        _put(out, at + kind, share)
     return at + rules.n_kinds
 
 
 @inlined
-def _discards(rules, row, seat, out, at, one):
-    kinds = discards(row)
-    spread(kinds, rules.n_kinds, out, at, one)
-    several = _several(rules, kinds)
-    while several != EMPTY:
-        kind = first(several)
-        several = without_first(several)
-        _put_share(rules, kind, discarded_count(rules, row, kind), out, at, one)
-    return at + rules.n_kinds
+def write_hand(rules, row, seat, out, at, one):
+    """The seat's own cards."""
+    return _cards(rules, own_hand(row, seat), own_cards(row, seat), out, at, one)
 
 
 @inlined
-def _known(rules, row, seat, out, at, one):
+def write_discards(rules, row, seat, out, at, one):
+    """The cards of the discard pile."""
+    return _cards(rules, discards(row), discarded_cards(row), out, at, one)
+
+
+@inlined
+def write_known(rules, row, seat, out, at, one):
+    """The cards of each other hand that the seat knows."""
     for i in range(1, row.num_players):
-        other = _seat(row, seat, i)
-        kinds = known_kinds(rules, row, seat, other)
-        spread(kinds, rules.n_kinds, out, at, one)
-        several = _several(rules, kinds)
-        while several != EMPTY:
-            kind = first(several)
-            several = without_first(several)
-            count = known_count(rules, row, seat, other, kind)
-            _put_share(rules, kind, count, out, at, one)
-        at += rules.n_kinds
+        cards = known_cards(row, seat, _seat(row, seat, i))
+        at = _cards(rules, kinds_of(rules, cards), cards, out, at, one)
     return at
 
 
 @inlined
-def _shown(rules, row, seat, out, at, one):
+def write_shown(rules, row, seat, out, at, one):
+    """The seat's own cards that each other seat knows."""
     for i in range(1, row.num_players):
-        other = _seat(row, seat, i)
-        kinds = shown_kinds(rules, row, seat, other)
-        spread(kinds, rules.n_kinds, out, at, one)
-        several = _several(rules, kinds)
-        while several != EMPTY:
-            kind = first(several)
-            several = without_first(several)
-            count = shown_count(rules, row, seat, other, kind)
-            _put_share(rules, kind, count, out, at, one)
-        at += rules.n_kinds
+        cards = shown_cards(row, seat, _seat(row, seat, i))
+        at = _cards(rules, kinds_of(rules, cards), cards, out, at, one)
     return at
 
 
 @inlined
-def _drawn(rules, row, seat, out, at, one):
+def write_drawn(rules, row, seat, out, at, one):
+    """The kind of the card just drawn, one-hot."""
     spread(own_drawn_kind(rules, row, seat), rules.n_kinds, out, at, one)
     return at + rules.n_kinds
 
@@ -155,12 +135,14 @@ def _color(rules, color, told, out, at, one):
 
 
 @inlined
-def _top(rules, row, seat, out, at, one):
+def write_top(rules, row, seat, out, at, one):
+    """The top of the discard pile without its colour, one-hot."""
     return _face(rules, row.top, True, out, at, one)
 
 
 @inlined
-def _active_color(rules, row, seat, out, at, one):
+def write_active_color(rules, row, seat, out, at, one):
+    """The colour to match, one-hot."""
     return _color(rules, row.active_color, True, out, at, one)
 
 
@@ -171,44 +153,51 @@ def _pending(row):
 
 
 @inlined
-def _top_before(rules, row, seat, out, at, one):
+def write_top_before(rules, row, seat, out, at, one):
+    """The top before the play in question, one-hot."""
     return _face(rules, row.top_before, _pending(row), out, at, one)
 
 
 @inlined
-def _color_before(rules, row, seat, out, at, one):
+def write_color_before(rules, row, seat, out, at, one):
+    """The active colour before the play in question, one-hot."""
     return _color(rules, row.color_before, _pending(row), out, at, one)
 
 
 @inlined
-def _phase(rules, row, seat, out, at, one):
+def write_phase(rules, row, seat, out, at, one):
+    """The phase, one-hot; zeros when the round is over."""
     if row.phase != Phase.OVER:
         out[at + row.phase] = one
     return at + rules.n_phases
 
 
 @inlined
-def _to_act(rules, row, seat, out, at, one):
+def write_to_act(rules, row, seat, out, at, one):
+    """The seat to act, one-hot."""
     if row.to_act != NO_SEAT:
         out[at + _relative(row, seat, row.to_act)] = one
     return at + row.num_players
 
 
 @inlined
-def _actor(rules, row, seat, out, at, one):
+def write_actor(rules, row, seat, out, at, one):
+    """The seat whose play is in question, one-hot."""
     pending = _pending(row)
     out[at + (_relative(row, seat, row.actor) if pending else 0)] = one * pending
     return at + row.num_players
 
 
 @inlined
-def _dealer(rules, row, seat, out, at, one):
+def write_dealer(rules, row, seat, out, at, one):
+    """The dealer, one-hot."""
     out[at + _relative(row, seat, row.dealer)] = one
     return at + row.num_players
 
 
 @inlined
-def _hand_sizes(rules, row, seat, out, at, one):
+def write_hand_sizes(rules, row, seat, out, at, one):
+    """The size of each hand: its share of the deck, and one-hot."""
     per_card = one * _ONE_OF[rules.n_cards]
     for other in range(row.num_players):
         size = np.int64(row.hand_size[_seat(row, seat, other)])
@@ -220,7 +209,8 @@ def _hand_sizes(rules, row, seat, out, at, one):
 
 
 @inlined
-def _table(rules, row, seat, out, at, one):
+def write_table(rules, row, seat, out, at, one):
+    """Direction, both piles, and how many seats passed in a row."""
     per_card = one * _ONE_OF[rules.n_cards]
     drawn, discarded, passes = row.draw_count, row.discard_count, row.passes
     out[at] = one * (row.direction == 1)
@@ -231,7 +221,8 @@ def _table(rules, row, seat, out, at, one):
 
 
 @inlined
-def _scores(rules, row, seat, out, at, one):
+def write_scores(rules, row, seat, out, at, one):
+    """Each seat's share of the match's goal."""
     per_point = one * rules.per_point
     for other in range(row.num_players):
         share = row.scores[_seat(row, seat, other)] * per_point
@@ -240,7 +231,8 @@ def _scores(rules, row, seat, out, at, one):
 
 
 @inlined
-def _off_color(rules, row, seat, out, at, one):
+def write_off_color(rules, row, seat, out, at, one):
+    """The share of each hand that, by what all saw, is not of each colour."""
     for other in range(row.num_players):
         holder = _seat(row, seat, other)
         size = np.int64(row.hand_size[holder])
@@ -262,66 +254,7 @@ def _off_color(rules, row, seat, out, at, one):
 
 
 @inlined
-def _stack(rules, row, seat, out, at, one):
-    if not rules.stacking:
-        return at
+def write_stack(rules, row, seat, out, at, one):
+    """The cards that wait to be drawn."""
     _put(out, at, min(row.stack * (one * _ONE_OF[rules.n_cards]), np.float64(one)))
     return at + 1
-
-
-@inlined
-def _public(rules, row, seat, out, at, one):
-    """The blocks that everyone can see, from `seat`'s place."""
-    at = _top(rules, row, seat, out, at, one)
-    at = _active_color(rules, row, seat, out, at, one)
-    at = _top_before(rules, row, seat, out, at, one)
-    at = _color_before(rules, row, seat, out, at, one)
-    at = _phase(rules, row, seat, out, at, one)
-    at = _to_act(rules, row, seat, out, at, one)
-    at = _actor(rules, row, seat, out, at, one)
-    at = _dealer(rules, row, seat, out, at, one)
-    at = _hand_sizes(rules, row, seat, out, at, one)
-    at = _table(rules, row, seat, out, at, one)
-    at = _scores(rules, row, seat, out, at, one)
-    at = _off_color(rules, row, seat, out, at, one)
-    return _stack(rules, row, seat, out, at, one)
-
-
-@inlined
-def write_observation(rules, row, seat, out):
-    """Write what `seat` may know into ``out``, shape ``(observation_size,)``.
-
-    float32: values in [0, 1]. uint8: the same times `COMPACT_SCALE`, rounded.
-    """
-    out[0] = 1 if out.itemsize > 1 else COMPACT_SCALE
-    one = out[0]
-    at = _hand(rules, row, seat, out, 0, one)
-    at = _discards(rules, row, seat, out, at, one)
-    at = _known(rules, row, seat, out, at, one)
-    at = _shown(rules, row, seat, out, at, one)
-    at = _drawn(rules, row, seat, out, at, one)
-    out[at:] = 0
-    return _public(rules, row, seat, out, at, one)
-
-
-ENCODERS: tuple[tuple[str, Callable[..., int]], ...] = (
-    ("hand", _hand),
-    ("discards", _discards),
-    ("known", _known),
-    ("shown", _shown),
-    ("drawn", _drawn),
-    ("top", _top),
-    ("active_color", _active_color),
-    ("top_before", _top_before),
-    ("color_before", _color_before),
-    ("phase", _phase),
-    ("to_act", _to_act),
-    ("actor", _actor),
-    ("dealer", _dealer),
-    ("hand_sizes", _hand_sizes),
-    ("table", _table),
-    ("scores", _scores),
-    ("off_color", _off_color),
-    ("stack", _stack),
-)
-"""Which encoder fills which block, in the order of `layout`."""

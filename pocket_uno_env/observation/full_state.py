@@ -1,4 +1,4 @@
-"""Full state."""
+"""The full state of a game as a vector: what every seat holds, for critics that may see it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.rules.phases import Phase
 from pocket_uno_env.rules.rules import Rules
 
-from .blocks import layout
-from .encoders import _hand, _public
+from .blocks import PUBLIC, layout, write_public
+from .encoders import write_hand
 
 
 @kernel
@@ -24,7 +24,7 @@ def write_state(rules, row, out):
     pile = row.num_players * kinds
     at = pile + kinds
     for seat in range(row.num_players):
-        _hand(rules, row, seat, out, seat * kinds, np.float32(1.0))
+        write_hand(rules, row, seat, out, seat * kinds, np.float32(1.0))
     for i in range(row.draw_count):
         kind = rules.card_kind[row.draw_pile[i]]
         out[pile + kind] += np.float32(1.0) / rules.copies[kind]
@@ -35,11 +35,11 @@ def write_state(rules, row, out):
     if row.phase == Phase.DRAWN:
         out[at + rules.card_kind[row.drawn_card]] = 1
     at += kinds
-    return _public(rules, row, 0, out, at, np.float32(1.0))
+    return write_public(rules, row, 0, out, at, np.float32(1.0))
 
 
 def state_size(rules: Rules, num_players: int) -> int:
     """The length of the full state vector."""
-    private = {"hand", "discards", "known", "shown", "drawn"}
-    public = sum(b.length for b in layout(rules, num_players) if b.name not in private)
+    names = {block.name for block in PUBLIC}
+    public = sum(block.length for block in layout(rules, num_players) if block.name in names)
     return (num_players + 4) * len(rules.kinds) + public

@@ -87,39 +87,45 @@ def own_count(rules, row, seat, kind):
 
 
 @inlined
-def known_kinds(rules, row, seat, other):
-    """The kinds of which `seat` knows at least one card in the hand of `other`, as a bit set."""
-    return _kinds_in_both(rules, row.hands[other], row.known[seat])
+def own_cards(row, seat):
+    """The physical cards in the seat's own hand, as a set."""
+    return row.hands[seat]
 
 
 @inlined
-def known_count(rules, row, seat, other, kind):
-    """How many cards of a kind `seat` knows in the hand of `other`."""
-    return _copies_in_both(rules, row.hands[other], row.known[seat], kind)
+def discarded_cards(row):
+    """The physical cards in the discard pile, as a set."""
+    return row.discards
 
 
 @inlined
-def shown_kinds(rules, row, seat, other):
-    """The kinds of the seat's own cards of which it knows that `other` knows them."""
-    return _kinds_in_both(rules, row.hands[seat], row.shown[other])
+def known_cards(row, seat, other):
+    """The physical cards that `seat` knows in the hand of `other`, as a set."""
+    return _in_both(row.hands[other], row.known[seat])
 
 
 @inlined
-def shown_count(rules, row, seat, other, kind):
-    """How many of the seat's own cards of a kind it knows `other` to know."""
-    return _copies_in_both(rules, row.hands[seat], row.shown[other], kind)
+def shown_cards(row, seat, other):
+    """The seat's own physical cards of which it knows that `other` knows them, as a set."""
+    return _in_both(row.hands[seat], row.shown[other])
 
 
 @inlined
-def _kinds_in_both(rules, cards, others):
-    """The kinds of the cards that are in both of two sets."""
+def _in_both(cards, others):
+    """The cards that are in both of two sets, as a tuple of words."""
+    return cards[0] & others[0], cards[1] & others[1]
+
+
+@inlined
+def kinds_of(rules, cards):
+    """The kinds of a set of physical cards, as a bit set."""
     # The first copy of a kind has the kind's number; the further ones are looked up.
-    further = cards[0] & others[0]
+    further = cards[0]
     kinds = further & (bit(rules.n_kinds) - np.uint64(1))
     further ^= kinds
     for word in range(CARD_WORDS):
         if word > 0:
-            further = cards[word] & others[word]
+            further = cards[word]
         while further != EMPTY:
             kinds |= bit(rules.card_kind[64 * word + first(further)])
             further = without_first(further)
@@ -127,11 +133,15 @@ def _kinds_in_both(rules, cards, others):
 
 
 @inlined
-def _copies_in_both(rules, cards, others, kind):
-    count = 0
-    for word in range(CARD_WORDS):
-        count += size(cards[word] & others[word] & rules.kind_cards[kind, word])
-    return count
+def known_kinds(rules, row, seat, other):
+    """The kinds of which `seat` knows at least one card in the hand of `other`, as a bit set."""
+    return kinds_of(rules, known_cards(row, seat, other))
+
+
+@inlined
+def known_count(rules, row, seat, other, kind):
+    """How many cards of a kind `seat` knows in the hand of `other`."""
+    return copies_in(rules, known_cards(row, seat, other), kind)
 
 
 @inlined

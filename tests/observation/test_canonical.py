@@ -9,10 +9,8 @@ from games import every_game
 from pocket_uno_env import Rules
 from pocket_uno_env.agents.scripted.policies import Policy, act_rows
 from pocket_uno_env.engine.state import NO_CARD, new_rows
-from pocket_uno_env.observation.blocks import layout, observation_size
+from pocket_uno_env.observation.blocks import BLOCKS, layout, observation_size
 from pocket_uno_env.observation.canonical import (
-    PER_COLOR_BLOCKS,
-    PER_KIND_BLOCKS,
     color_tables,
     plain_actions,
     to_view,
@@ -141,13 +139,14 @@ def renamed(name, new_color):
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
 def test_the_view_only_moves_what_belongs_to_colours(rules, num_players):
     tables = color_tables(rules, num_players)
+    last = {block.name: block.shape[-1] for block in BLOCKS}
     moved = {
         place
         for block in layout(rules, num_players)
         for place in range(block.start, block.start + block.length)
-        if block.name in PER_COLOR_BLOCKS
+        if last[block.name] == "color"
         or (
-            block.name in PER_KIND_BLOCKS
+            last[block.name] == "kind"
             and rules.kinds[(place - block.start) % len(rules.kinds)].color is not None
         )
     }

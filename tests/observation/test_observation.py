@@ -8,22 +8,22 @@ from games import every_game, play, raw_env
 
 from pocket_uno_env import Rules, describe
 from pocket_uno_env.agents.scripted.policies import Policy
-from pocket_uno_env.observation.blocks import layout, observation_size
-from pocket_uno_env.observation.encoders import ENCODERS
+from pocket_uno_env.observation import layout, observation_size
+from pocket_uno_env.observation.blocks import BLOCKS
 
 
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
 def test_each_encoder_fills_its_blocks(rules: Rules, num_players: int) -> None:
     env = raw_env(1, rules=rules, num_players=num_players)
     blocks = {block.name: block for block in layout(rules, num_players)}
-    named = [name for name, _ in ENCODERS if name in blocks]
-    assert named == list(blocks)
+    here = [block for block in BLOCKS if not block.when or getattr(rules, block.when)]
+    assert [block.name for block in here] == list(blocks)
     for raw in play(env, limit=40):
         whole = raw.observe("player_0")["observation"]
-        for name, encode in ENCODERS:
+        for block in here:
+            name, place = block.name, blocks[block.name].slice
             vector = np.zeros(observation_size(rules, num_players), np.float32)
-            place = blocks[name].slice if name in blocks else slice(len(vector), len(vector))
-            end = encode(rules._table[0], raw.rows[0], 0, vector, place.start, 1)
+            end = block.encode(rules._table[0], raw.rows[0], 0, vector, place.start, 1)
             assert end == place.stop, name
             assert not vector[: place.start].any() and not vector[end:].any()
             assert (vector[place] == whole[place]).all(), name
