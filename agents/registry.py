@@ -214,7 +214,7 @@ def _find(name: str) -> Entry | None:
 
 
 def _all_entries() -> dict[str, Entry]:
-    """Everything that is registered; a plug-in that cannot be loaded is left out, with a warning."""
+    """Everything that is registered; a warning in place of plug-ins that cannot be loaded."""
     for point in entry_points(group=PLUG_INS):
         try:
             _plug_in(point)

@@ -208,7 +208,8 @@ class LearnerGames:
         index : int64 array, shape ``(m,)``, optional
             Which games; all without it, and the first time. The others stay as they are.
         options : dict, optional
-            ``"deck"`` and ``"dealer"`` of the first deal (`reset_options.read_options`), in each of them.
+            ``"deck"`` and ``"dealer"`` of the first deal, in each of them: see
+            `reset_options.read_options`.
         """
         if index is None:
             index = self.everywhere
@@ -228,7 +229,7 @@ class LearnerGames:
     def read_options(
         self, options: Mapping[str, Any] | None, masked: bool = False
     ) -> tuple[int, np.ndarray | None]:
-        """`reset_options.read_options` for these games; ValueError for options that make no game."""
+        """`reset_options.read_options` for these games."""
         return read_options(self.rules, self.num_players, options, masked)
 
     def step(self, index: np.ndarray, actions: np.ndarray) -> None:

@@ -279,7 +279,7 @@ def test_a_run_that_cannot_be_read_is_one_clear_error(monkeypatch, tmp_path):
 def test_scripted_agents_need_no_torch():
     code = (
         "import sys; from pocket_uno_env.agents import load, names; [load(n) for n in names()]; "
-        "from pocket_uno_env import arena, report; "
+        "import pocket_uno_env.evaluation.arena, pocket_uno_env.evaluation.report.report; "
         "sys.exit(any(m in sys.modules for m in ('torch', 'rich', 'tyro', 'stable_baselines3')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
