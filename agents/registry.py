@@ -30,11 +30,11 @@ from .agent import Agent, AgentError, ObservationAgent
 Make = Callable[[str], Agent]
 """Makes an agent from what stands after the colon, ``""`` if there is none."""
 
-NETWORKS = Path(__file__).parent / "trained" / "networks"
-"""Trained networks with their cards, written by ``python -m agents.publish``."""
-
 PLUG_INS = "pocket_uno_env.agents"
 """The group of entry points in which an installed package names functions under `register`."""
+
+NETWORKS = Path(__file__).parent / "trained" / "networks"
+"""Trained networks with their cards, written by ``python -m agents.publish``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +311,7 @@ def _rllib(argument: str) -> Agent:
 
 @register("onnx", argument="FILE", holds_agents=False)
 def _onnx(argument: str) -> Agent:
-    """A trained network in an ONNX file that `python -m agents.export` wrote; no PyTorch needed."""
+    """A trained network in an ONNX file that `pocket-uno export` wrote; no PyTorch needed."""
     module = "pocket_uno_env.agents.trained.onnx_policy"
     onnx_policy = import_extra(module, "onnx", f"onnx:{argument}")
     agent: Agent = onnx_policy.OnnxAgent(argument)

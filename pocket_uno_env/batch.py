@@ -23,6 +23,7 @@ from pocket_uno_env.observation.encoders import write_observation
 from pocket_uno_env.row_kernels import next_game
 from pocket_uno_env.rows import illegal_action
 from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -76,7 +77,7 @@ class Batch:
         num_players: int = 2,
         *,
         reward: str = "win",
-        max_cycles: int = 20_000,
+        max_cycles: int = MAX_CYCLES,
         threads: int = 1,
     ) -> None:
         self.rules = Rules.of(rules)
@@ -229,7 +230,7 @@ class Batch:
         """Some of the games; a kernel holds no lock of the interpreter."""
         parts = [None if buffer is None else buffer[part] for buffer in buffers]
         table, rows = self.rules._table, self._rows[part]
-        step_games(table, rows, policy, self.max_cycles, self._reward, *parts)
+        step_batch(table, rows, policy, self.max_cycles, self._reward, *parts)
 
     def _check_started(self) -> None:
         if not self._started:
@@ -262,7 +263,7 @@ class Batch:
 
 
 @kernel
-def step_games(
+def step_batch(
     rules, rows, policy, max_cycles, reward, actions, masks, observations, payoffs, ends
 ):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.

@@ -318,7 +318,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     ----------
     path : str or Path
         The run's folder, its ``model.safetensors`` or one of its checkpoints, where ``config.json``
-        must lie in the run's folder; or a file with its card beside it, as in ``agents/networks``.
+        must lie in the run's folder; or a file with its card beside it, as in
+        ``agents/trained/networks``.
     sample : bool
         See `PolicyAgent`.
 

@@ -10,3 +10,9 @@ MAX_ACTIONS = 256
 
 NO_KIND = 255
 NO_COLOR = 255
+
+MAX_CYCLES = 20_000
+"""Decisions after which a round is truncated, unless the caller says otherwise; agents that play to
+win need some dozens."""
+MAX_ROUNDS = 100
+"""Rounds after which a match is truncated, unless the caller says otherwise."""

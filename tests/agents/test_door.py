@@ -110,7 +110,7 @@ def env_of(rules: Rules, seats: int) -> Any:
 
 
 def learners(rules: Rules, seats: int, opponents: list[str | Agent], count: int = 4) -> Any:
-    games = LearnerGames(count, rules, seats, opponents, "win", 1000)
+    games = LearnerGames(count, rules, seats, opponents, max_cycles=1000)
     games.start(np.uint64(1))
     return games
 
@@ -265,7 +265,7 @@ def test_an_answer_that_is_no_legal_action_goes_nowhere(answer, message):
     env, table = env_of(POCKET, 2), Table("pocket", [agent, agent], seed=1)
     games, seated = (
         learners(POCKET, 2, ["greedy"], 1),
-        LearnerGames(1, POCKET, 2, [agent], "win", 99),
+        LearnerGames(1, POCKET, 2, [agent], max_cycles=99),
     )
     before = env.unwrapped.rows.tobytes(), table.rows.tobytes()
     askers: list[Callable[[], Any]] = [

@@ -300,7 +300,7 @@ def test_milliseconds_are_used_by_what_the_thread_works(spec: str, least: float)
 
 
 def test_search_can_be_an_opponent_in_training() -> None:
-    games = LearnerGames(4, "pocket", 2, ["search:8"], "win", 500)
+    games = LearnerGames(4, "pocket", 2, ["search:8"], max_cycles=500)
     games.start(np.uint64(1))
     for _ in range(5):
         games.look()

@@ -28,13 +28,12 @@ from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix, next_state
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.rules import Rules
 
 from .game import PocketUnoGame, load
 from .history import History
 
-MAX_DECISIONS = 20_000
-"""Where playouts are given up; a round between agents that play lasts some dozens."""
 _EXPLORATION = 2.0
 """``uct_c``: payoffs lie between -1 and 1."""
 _FIRST = np.zeros(1, np.int64)
@@ -110,7 +109,7 @@ class SpielAgent(Agent):
 
 @lru_cache(maxsize=16)
 def _game(rules: Rules, num_players: int) -> PocketUnoGame:
-    return load(rules, num_players, max_decisions=MAX_DECISIONS)
+    return load(rules, num_players, max_decisions=MAX_CYCLES)
 
 
 @kernel
@@ -199,7 +198,7 @@ class AgentBot(pyspiel.Bot):
         """The action for the player to act."""
         rows = _rows_of([state.line])
         rows["policy_rng"] = self._random.integers(2**63)
-        return int(self._agent.act_rows(state.line.setting.rules, rows, _FIRST)[0])
+        return int(self._agent.act_rows(state.line.parameters.rules, rows, _FIRST)[0])
 
     def restart(self) -> None:
         """Nothing is kept between decisions."""
@@ -255,7 +254,7 @@ def _probabilities(agent: Agent, lines: list[History]) -> list[list[tuple[int, f
     legal = [line.legal() for line in lines]
     if agent.policy == Policy.RANDOM:
         return [[(action, 1 / len(actions)) for action in actions] for actions in legal]
-    rules, rows = lines[0].setting.rules, _rows_of(lines)
+    rules, rows = lines[0].parameters.rules, _rows_of(lines)
     index = np.arange(len(lines))
     if getattr(agent, "sample", False) and hasattr(agent, "log_probs"):
         found = np.exp(agent.log_probs(rules, rows, index).astype(np.float64))
