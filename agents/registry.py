@@ -1,7 +1,8 @@
 """Agents by name: ``load("greedy")``, ``load("ppo:runs/x")``, ``load("runs/x")``.
 
 A text that names an agent is a registered name, with an argument after a colon where the agent
-takes one, or the path of a trained run.
+takes one, or the path of a trained run. Other packages, and the adapters of this one, add names by
+an entry point of the group `PLUG_INS`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,9 @@ from .agent import Agent, AgentError, ObservationAgent
 
 Make = Callable[[str], Agent]
 """Makes an agent from what stands after the colon, ``""`` if there is none."""
+
+PLUG_INS = "pocket_uno_env.agents"
+"""The group of entry points in which an installed package names functions under `register`."""
 
 NETWORKS = Path(__file__).parent / "trained" / "networks"
 """Trained networks with their cards, written by ``python -m agents.publish``."""
@@ -38,6 +44,7 @@ class Entry:
     make: Make
     about: str
     argument: str
+    holds_agents: bool = True
     network: bool = False
 
     @property
@@ -47,12 +54,15 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
-_HOLDS_NO_AGENT = {"ppo", "onnx", "rllib", "rlcard", "spiel"}
-"""What follows these is a file or a name of another library's, and not the name of an agent."""
 
 
-def register(name: str, about: str = "", argument: str = "") -> Callable[[Make], Make]:
+def register(
+    name: str, about: str = "", argument: str = "", holds_agents: bool = True
+) -> Callable[[Make], Make]:
     """Register a function that makes an agent, as a decorator.
+
+    The name is known in this program. With an entry point for the function, under the same name in
+    the group `PLUG_INS`, it is known wherever the package is installed.
 
     Parameters
     ----------
@@ -64,6 +74,9 @@ def register(name: str, about: str = "", argument: str = "") -> Callable[[Make],
         What stands after the colon: ``"DIR"``, in brackets if it may be left out, as in
         ``"[playouts=N]"``; empty if the agent takes none. The function is called with what was
         written there, or ``""``.
+    holds_agents : bool
+        Whether the argument may name other agents, as that of ``noisy`` does, or is a file or
+        another library's name; `runs_code` looks at it.
 
     Raises
     ------
@@ -83,7 +96,7 @@ def register(name: str, about: str = "", argument: str = "") -> Callable[[Make],
 
     def decorate(make: Make) -> Make:
         text = about or (make.__doc__ or "").strip().split("\n")[0]
-        _ENTRIES[name] = Entry(make, text, argument)
+        _ENTRIES[name] = Entry(make, text, argument, holds_agents)
         return make
 
     return decorate
@@ -91,7 +104,7 @@ def register(name: str, about: str = "", argument: str = "") -> Callable[[Make],
 
 def names() -> list[str]:
     """The agents of any game that `load` takes by name alone, in the order of registration."""
-    found = _ENTRIES.items()
+    found = _all_entries().items()
     return [name for name, entry in found if not entry.needs_argument and not entry.network]
 
 
@@ -106,7 +119,7 @@ def networks() -> list[str]:
 
 def usages() -> list[str]:
     """Every registered name as it is written, with its argument: ``"greedy"``, ``"ppo:DIR"``."""
-    return [usage(name) for name in _ENTRIES]
+    return [usage(name) for name in _all_entries()]
 
 
 def describe(name: str) -> str:
@@ -143,9 +156,10 @@ def load(spec: str) -> Agent:
         When there is no such agent, with those that come near, or it cannot be loaded.
     """
     name, _, argument = spec.partition(":")
-    if spec and name not in _ENTRIES and os.path.exists(spec):
+    known = _find(name) is not None
+    if spec and not known and os.path.exists(spec):
         name, argument = "onnx" if spec.endswith(".onnx") else "ppo", spec
-    elif name not in _ENTRIES and argument and importable(name):
+    elif not known and argument and importable(name):
         name, argument = "import", spec
     entry = _entry(name, spec)
     if (argument and not entry.argument) or (entry.needs_argument and not argument):
@@ -160,16 +174,16 @@ def runs_code(spec: str) -> bool:
 
     True of ``"module:Class"`` and ``"import:module:Class"``, and of what holds one:
     ``"noisy:0.1,module:Class"``, ``"search:100ms,policy=module:Class"``. Nothing is imported to
-    find out. Ask before loading what a file of somebody else names.
+    find out, except a package whose entry point has this very name. Ask before loading what a file
+    of somebody else names.
     """
     name, _, argument = spec.partition(":")
     if name == "import":
         return True
-    if name not in _ENTRIES:
+    entry = _find(name)
+    if entry is None:
         return bool(argument) and not os.path.exists(spec)
-    if name in _HOLDS_NO_AGENT:
-        return False
-    return any(map(runs_code, re.split("[,=]", argument)))
+    return entry.holds_agents and any(map(runs_code, re.split("[,=]", argument)))
 
 
 def importable(module: str) -> bool:
@@ -180,17 +194,75 @@ def importable(module: str) -> bool:
         return False
 
 
+def import_extra(module: str, extra: str, spec: str) -> Any:
+    """The module that makes the agent `spec`; `AgentError` if packages of an extra are missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise AgentError(
+            f"agent {spec!r} needs the extra {extra!r} "
+            f"(pip install 'pocket-uno-env[{extra}]'): {error}"
+        ) from error
+
+
+def _find(name: str) -> Entry | None:
+    """What is registered under `name`, here or by an entry point; None if nothing is."""
+    if name not in _ENTRIES:
+        for point in entry_points(group=PLUG_INS, name=name):
+            _plug_in(point)
+    return _ENTRIES.get(name)
+
+
+def _all_entries() -> dict[str, Entry]:
+    """Everything that is registered; a warning in place of plug-ins that cannot be loaded."""
+    for point in entry_points(group=PLUG_INS):
+        try:
+            _plug_in(point)
+        except AgentError as error:
+            warnings.warn(str(error), stacklevel=3)
+    return _ENTRIES
+
+
+def _plug_in(point: EntryPoint) -> None:
+    if point.name in _ENTRIES:
+        return
+    try:
+        point.load()
+    except Exception as error:
+        raise AgentError(
+            f"cannot load the plug-in {point.name!r} ({point.value}): {error}"
+        ) from error
+    if point.name not in _ENTRIES:
+        raise AgentError(
+            f"the plug-in {point.name!r} ({point.value}) registers no agent of its own name; "
+            f"expected a function under @register({point.name!r})"
+        )
+
+
+def _stale() -> str:
+    """A sentence for a clone whose installation is older than its source, so lists no plug-ins."""
+    dists = (point.dist for point in entry_points(group=PLUG_INS))
+    if any(dist and dist.name.replace("_", "-") == "pocket-uno-env" for dist in dists):
+        return ""
+    return (
+        ". The installation of pocket-uno-env is older than this source, and some agents are not "
+        "known by it: install again (make setup, or pip install -e .)"
+    )
+
+
 def _entry(name: str, spec: str) -> Entry:
-    if name in _ENTRIES:
-        return _ENTRIES[name]
+    entry = _find(name)
+    if entry is not None:
+        return entry
     if "/" in spec or spec.endswith((".safetensors", ".onnx")):
         raise AgentError(f"no agent {spec!r}: there is no such file or folder")
     module, _, attribute = spec.partition(":")
     own = f"; {_not_found(module)}" if attribute else ""
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), _ENTRIES)
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), _all_entries())
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
     raise AgentError(
         f"no agent {spec!r}{own}{hint} Known: {', '.join(usages())}, or the path of a trained run"
+        f"{_stale()}"
     )
 
 
@@ -209,7 +281,7 @@ for _policy in policies.Policy:
     _register_scripted(_policy)
 
 
-@register("ppo", argument="DIR")
+@register("ppo", argument="DIR", holds_agents=False)
 def _trained(argument: str) -> Agent:
     """A trained model: the folder of a run of train.py, or its model.safetensors."""
     if not os.path.exists(argument):
@@ -228,29 +300,20 @@ def _trained(argument: str) -> Agent:
     return agent
 
 
-def _module(name: str, extra: str, spec: str) -> Any:
-    """The module of an agent whose packages come with an extra; AgentError without them."""
-    try:
-        return importlib.import_module(f"pocket_uno_env.agents.{name}")
-    except ImportError as error:
-        raise AgentError(
-            f"agent {spec!r} needs the extra {extra!r} "
-            f"(pip install 'pocket-uno-env[{extra}]'): {error}"
-        ) from error
-
-
-@register("rllib", argument="DIR")
+@register("rllib", argument="DIR", holds_agents=False)
 def _rllib(argument: str) -> Agent:
     """A checkpoint of Ray RLlib, trained on this game (docs/ecosystem/rllib.md)."""
-    rllib = _module("rllib", "evaluate", f"rllib:{argument}")
-    agent: Agent = rllib.load_checkpoint(argument)
+    module = "pocket_uno_env.agents.trained.rllib_checkpoint"
+    checkpoint = import_extra(module, "evaluate", f"rllib:{argument}")
+    agent: Agent = checkpoint.load_checkpoint(argument)
     return agent
 
 
-@register("onnx", argument="FILE")
+@register("onnx", argument="FILE", holds_agents=False)
 def _onnx(argument: str) -> Agent:
-    """A trained network in an ONNX file that `python -m agents.export` wrote; no PyTorch needed."""
-    onnx_policy = _module("onnx_policy", "onnx", f"onnx:{argument}")
+    """A trained network in an ONNX file that `pocket-uno export` wrote; no PyTorch needed."""
+    module = "pocket_uno_env.agents.trained.onnx_policy"
+    onnx_policy = import_extra(module, "onnx", f"onnx:{argument}")
     agent: Agent = onnx_policy.OnnxAgent(argument)
     return agent
 
@@ -324,18 +387,17 @@ def _rlcard_rule(argument: str) -> Agent:
     return agent
 
 
-@register("rlcard", argument="NAME")
+@register("rlcard", argument="NAME", holds_agents=False)
 def _rlcard(argument: str) -> Agent:
     """An agent of RLCard's, in the classic game: uno-rule-v1, random (docs/ecosystem/rlcard.md)."""
-    rlcard = _module("rlcard", "rlcard", f"rlcard:{argument}")
+    rlcard = import_extra("pocket_uno_env.agents.rlcard", "rlcard", f"rlcard:{argument}")
     agent: Agent = rlcard.from_name(argument)
     return agent
 
 
 def _searching(argument: str, **how: bool) -> Agent:
-    search = importlib.import_module(
-        "pocket_uno_env.agents.search.agent"
-    )  # compiles more than others
+    # Here, because it compiles more than other agents do.
+    search = importlib.import_module("pocket_uno_env.agents.search.agent")
     budget, settings = search.parse(argument, **how)
     agent: Agent = search.SearchAgent(budget, settings, load=load, **how)
     return agent
@@ -357,11 +419,3 @@ def _tree(argument: str) -> Agent:
 def _clairvoyant(argument: str) -> Agent:
     """Cheats: flat Monte Carlo on the true hands and draw pile; the ceiling, not an opponent."""
     return _searching(argument, clairvoyant=True)
-
-
-@register("spiel", argument="BOT")
-def _spiel(argument: str) -> Agent:
-    """A bot of OpenSpiel: random, ismcts:N or mcts:N (docs/ecosystem/openspiel.md)."""
-    spiel = _module("spiel", "spiel", f"spiel:{argument}")
-    agent: Agent = spiel.parse(argument)
-    return agent

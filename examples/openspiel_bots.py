@@ -11,9 +11,9 @@ import numpy as np
 import pyspiel
 from open_spiel.python.algorithms import ismcts
 
+import pocket_uno_env.envs.openspiel.game  # noqa: F401 - registers the game
 from pocket_uno_env.agents import load
 from pocket_uno_env.agents.scripted.policies import Policy
-from pocket_uno_env.envs.openspiel import game as spiel_game  # noqa: F401 - importing it registers the game
 from pocket_uno_env.envs.openspiel.bots import AgentBot, Playouts
 
 ROUNDS = 6

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env import row_kernels
-from pocket_uno_env.agents.scripted.policies import Policy, _check_policy, act, act_index
+from pocket_uno_env.agents.scripted.policies import Policy, act, act_index, check_policy
 from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
@@ -22,6 +22,7 @@ from pocket_uno_env.observation.blocks import observation_size, write_observatio
 from pocket_uno_env.row_kernels import next_game
 from pocket_uno_env.rows import illegal_action
 from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -75,7 +76,7 @@ class Batch:
         num_players: int = 2,
         *,
         reward: str = "win",
-        max_cycles: int = 20_000,
+        max_cycles: int = MAX_CYCLES,
         threads: int = 1,
     ) -> None:
         self.rules = Rules.of(rules)
@@ -177,7 +178,7 @@ class Batch:
         """
         with self._guard:
             self._check_started()
-            _check_policy(policy)
+            check_policy(policy)
             check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, None, None, None, None)
             table = self.rules._table
@@ -201,7 +202,7 @@ class Batch:
         """
         with self._guard:
             self._check_started()
-            _check_policy(policy)
+            check_policy(policy)
             check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, masks, observations, payoffs, ends)
             self._step(int(policy), actions, masks, observations, payoffs, ends)
@@ -228,7 +229,7 @@ class Batch:
         """Some of the games; a kernel holds no lock of the interpreter."""
         parts = [None if buffer is None else buffer[part] for buffer in buffers]
         table, rows = self.rules._table, self._rows[part]
-        step_games(table, rows, policy, self.max_cycles, self._reward, *parts)
+        step_batch(table, rows, policy, self.max_cycles, self._reward, *parts)
 
     def _check_started(self) -> None:
         if not self._started:
@@ -261,7 +262,7 @@ class Batch:
 
 
 @kernel
-def step_games(
+def step_batch(
     rules, rows, policy, max_cycles, reward, actions, masks, observations, payoffs, ends
 ):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.

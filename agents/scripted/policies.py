@@ -92,7 +92,7 @@ def act_rows(
     actions : int64 array, shape ``(m,)``, written
     """
     found, index = rules_of(rules), as_integers("index", index)
-    _check_policy(policy)
+    check_policy(policy)
     check_buffer("actions", actions, (len(index),), np.int64)
     check_written(rows)
     check_apart({"actions": actions, "rows": rows}, {"index": index})
@@ -100,7 +100,8 @@ def act_rows(
     act_index(found._table, rows, index, int(policy), actions)
 
 
-def _check_policy(policy: Any) -> None:
+def check_policy(policy: Any) -> None:
+    """ValueError unless `policy` is the number of a `Policy`."""
     if policy not in list(Policy):
         raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
 

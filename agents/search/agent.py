@@ -46,11 +46,11 @@ _ROOM = 200_000
 
 
 @runtime_checkable
-class HasChances(Protocol):
-    """An agent that knows how likely it makes each move, such as a trained network."""
+class HasLogProbs(Protocol):
+    """An agent that knows the probabilities of its actions, such as a trained network."""
 
-    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """See `policy.PolicyAgent.log_chances`."""
+    def log_probs(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """See `policy.PolicyAgent.log_probs`."""
 
 
 @runtime_checkable
@@ -157,16 +157,16 @@ class SearchAgent(Agent):
         references = self._policy.act_rows(rules, rows, index)
         priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
         wanted = self.settings.prior > 0 or self._critic is not None
-        if wanted and isinstance(self._policy, HasChances):
-            chances = np.asarray(self._policy.log_chances(rules, rows, index), np.float32)
-            if chances.shape != priors.shape:
+        if wanted and isinstance(self._policy, HasLogProbs):
+            log_probs = np.asarray(self._policy.log_probs(rules, rows, index), np.float32)
+            if log_probs.shape != priors.shape:
                 raise AgentError(
-                    f"agent {self._policy.name!r} gave log_chances of shape {chances.shape}; "
+                    f"agent {self._policy.name!r} gave log_probs of shape {log_probs.shape}; "
                     f"expected {priors.shape}"
                 )
-            priors = self.settings.prior * chances
+            priors = self.settings.prior * log_probs
             if self._critic is not None:
-                strange = chances < np.log(PLAUSIBLE)
+                strange = log_probs < np.log(PLAUSIBLE)
                 strange[np.arange(len(index)), references] = False
                 priors[strange] = -np.inf
         actions, amount = np.zeros(len(index), np.int64), self.budget.amount

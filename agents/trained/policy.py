@@ -23,8 +23,8 @@ from pocket_uno_env.rules.rules import Rules, RulesError
 from . import run_folder
 from .critic import Critic, hidden_size, new_critic
 
-NEVER = -10.0
-"""The least that `PolicyAgent.log_chances` says."""
+MIN_LOG_PROB = -10.0
+"""The least that `PolicyAgent.log_probs` returns."""
 
 
 @kernel
@@ -191,13 +191,13 @@ class PolicyAgent(Agent):
             plain_actions(tables, orders, actions.copy(), actions)
         return actions
 
-    def log_chances(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """The logarithm of the policy's chance of each action, for search.
+    def log_probs(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """The logarithm of the policy's probability of each action, for search.
 
         Returns
         -------
         float32 array, shape ``(m, n_actions)``
-            `NEVER` for what is not legal, and at least that for all others.
+            `MIN_LOG_PROB` where illegal, and at least that elsewhere.
         """
         index = self.admit(rules, rows, index)
         n_actions = int(self._sizes[-1])
@@ -213,21 +213,23 @@ class PolicyAgent(Agent):
             every = np.tile(np.arange(n_actions), len(index))
             view_actions(tables, np.repeat(orders, n_actions, axis=0), every, viewed)
             logits = np.take_along_axis(logits, viewed.reshape(logits.shape), axis=1)
-        return np.maximum(logits, np.float32(NEVER))
+        return np.maximum(logits, np.float32(MIN_LOG_PROB))
 
     def opinion(self, rules: Rules, rows: np.ndarray, place: int) -> Opinion:
         """The policy's probabilities, and the critic's value where there is one."""
         index = np.array([place])
         masks = np.empty((1, int(self._sizes[-1])), np.int8)
         mask_rows(rules._table, rows, index, masks)
-        chances = self.log_chances(rules, rows, index)[0].astype(np.float64)
-        shares = np.where(masks[0] == 1, np.exp(chances), 0.0)
+        log_probs = self.log_probs(rules, rows, index)[0].astype(np.float64)
+        probabilities = np.where(masks[0] == 1, np.exp(log_probs), 0.0)
         value = self._value(rules, rows, index)
         about = f"Probabilities by the policy of {self.name}"
         if value is not None:
             about += "; the chance to win by its critic, in games like those of its training"
         about += "."
-        return Opinion(int(np.argmax(shares)), shares / shares.sum(), value=value, about=about)
+        action = int(np.argmax(probabilities))
+        probabilities /= probabilities.sum()
+        return Opinion(action, probabilities, value=value, about=about)
 
     def _value(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> float | None:
         """The chance to win by the critic, if there is one."""
@@ -315,7 +317,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     ----------
     path : str or Path
         The run's folder, its ``model.safetensors`` or one of its checkpoints, where ``config.json``
-        must lie in the run's folder; or a file with its card beside it, as in ``agents/networks``.
+        must lie in the run's folder; or a file with its card beside it, as in
+        ``agents/trained/networks``.
     sample : bool
         See `PolicyAgent`.
 

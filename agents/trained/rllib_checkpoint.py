@@ -37,7 +37,7 @@ from . import run_folder
 from .policy import PolicyAgent
 
 GAME = "pocket_uno_env"
-"""As in `rllib_env`, which needs Ray."""
+"""As in `envs.rllib`, which needs Ray."""
 MODULES = Path("learner_group") / "learner" / "rl_module"
 """Where an algorithm's checkpoint has its networks, a folder each."""
 FLOATS = ("f2", "f4", "f8")
@@ -179,7 +179,7 @@ def load_checkpoint(path: str | Path) -> PolicyAgent:
     game, tensors = _read(Path(path))
     layers, critic = _layers(tensors, "actor", "pi"), _layers(tensors, "critic", "vf")
     if not layers:
-        raise AgentError(f"{path} holds no network of the kind that rllib_env.module_spec makes")
+        raise AgentError(f"{path} holds no network of the kind that envs.rllib.module_spec makes")
     # One that was paid in points says nothing about the chance to win.
     values = critic if game.reward == "win" and critic else None
     return PolicyAgent(str(path), layers, game.rules, game.num_players, game.view, critic=values)

@@ -87,9 +87,9 @@ def test_the_game_by_name(tmp_path: Path) -> None:
     assert pyspiel.load_game(SHORT_NAME) == pyspiel.load_game(str(pyspiel.load_game(SHORT_NAME)))
     HOUSE.save(tmp_path / "house.toml")
     by_file = pyspiel.load_game(f"{SHORT_NAME}(rules={tmp_path / 'house.toml'})")
-    assert by_file.setting.rules == HOUSE
+    assert by_file.parameters.rules == HOUSE
     again = pyspiel.load_game(str(load_game(HOUSE)))
-    assert again.setting.rules == HOUSE and again == load_game(HOUSE)
+    assert again.parameters.rules == HOUSE and again == load_game(HOUSE)
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,11 @@ def test_returns_are_what_the_environment_pays(reward: str) -> None:
             env.step(greedy.act(env))
         (entry,) = env.record()["rounds"]
         game = load_game("pocket", 3, reward=reward)
-        kinds = game.setting.rules.kind_ids
+        kinds = game.parameters.rules.kind_ids
         state = game.new_initial_state()
         state.apply_action(entry["dealer"])
         for i in range(15):
-            seat = game.setting.receiver(entry["dealer"], i)
+            seat = game.parameters.receiver(entry["dealer"], i)
             state.apply_action(kinds[entry["hands"][seat][i // 3]])
         state.apply_action(kinds[entry["opening"]])
         for event in entry["events"]:
@@ -341,7 +341,7 @@ def test_bots_are_shown_a_guess_never_the_game() -> None:
         shown.clear()
         for state in group:
             rows = state.line.rows.copy()
-            agent.act_rows(state.line.setting.rules, rows, np.zeros(1, np.int64))
+            agent.act_rows(state.line.parameters.rules, rows, np.zeros(1, np.int64))
         assert len(set(shown)) == 1
 
 
@@ -421,7 +421,7 @@ def test_a_network_is_a_policy_twice() -> None:
     """Its likeliest action, and drawing from its probabilities."""
     game = mini(2)
     state = random_state(game, 0, 0)
-    size, actions = state.line.setting.catalogue, game.num_distinct_actions()
+    size, actions = state.line.parameters.catalogue, game.num_distinct_actions()
     assert len(size) == actions
     network = random_network(game)
     certain = AgentPolicy(game, network).action_probabilities(state)
@@ -449,7 +449,7 @@ def random_network(game: PocketUnoGame) -> PolicyAgent:
         (rng.normal(size=(n, m)).astype(np.float32), np.zeros(n, np.float32))
         for m, n in pairwise(sizes)
     ]
-    return PolicyAgent("random network", layers, game.setting.rules, 2)
+    return PolicyAgent("random network", layers, game.parameters.rules, 2)
 
 
 def solve(cap: int, iterations: int) -> tuple[Any, Any]:

@@ -61,11 +61,11 @@ def test_the_checkpoint_plays_as_the_network_does(trained):
     batch.reset(7, masks)
     every, module = np.arange(64), algorithm.get_module()
     for _ in range(20):
-        chances = agent.log_chances(agent.rules, batch.rows, every)
+        log_probs = agent.log_probs(agent.rules, batch.rows, every)
         actions[:] = agent.act_rows(agent.rules, batch.rows, every)
         assert (masks[every, actions] == 1).all()
         batch.step(actions, masks, seen)
-    chances = agent.log_chances(agent.rules, batch.rows, every)
+    log_probs = agent.log_probs(agent.rules, batch.rows, every)
     orders = np.zeros((64, batch.rules.colors), np.int64)
     viewed = masks.copy()
     to_view(color_tables(agent.rules, PLAYERS), seen, viewed, orders)
@@ -73,7 +73,7 @@ def test_the_checkpoint_plays_as_the_network_does(trained):
         found = module.forward_inference({Columns.OBS: as_input(seen, viewed, "cpu")})
     best = found[Columns.ACTION_DIST_INPUTS].log_softmax(1).max(1).values.numpy()
     # The observations in bytes are rounded.
-    assert np.allclose(chances.max(1), best, atol=0.1) and best.std() > 0.05
+    assert np.allclose(log_probs.max(1), best, atol=0.1) and best.std() > 0.05
 
 
 def test_it_beats_random_and_the_run_that_is_made_of_it_is_the_same_agent(trained, tmp_path):

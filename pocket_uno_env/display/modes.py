@@ -17,7 +17,7 @@ from .text import render_text
 MODES = ("ansi", "rgb_array", "human")
 
 
-class Display:
+class Renderer:
     """Shows a table in one of `MODES`.
 
     - ``"ansi"``: a text, cards coloured by escape sequences unless ``NO_COLOR`` is set

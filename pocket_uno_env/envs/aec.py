@@ -36,7 +36,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from pocket_uno_env.arguments import check_count
-from pocket_uno_env.display.modes import MODES, Display, png
+from pocket_uno_env.display.modes import MODES, Renderer, png
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.engine.deal import new_game
 from pocket_uno_env.engine.payoff import REWARDS, Reward, match_winner, round_payoffs, win_payoffs
@@ -47,6 +47,7 @@ from pocket_uno_env.records.record import Transcript, game_record
 from pocket_uno_env.records.snapshot import phase_name, snapshot
 from pocket_uno_env.row_kernels import deal_row, look_row, observe_row, play_row, state_row
 from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -93,7 +94,7 @@ class raw_env(AECEnv):
     max_rounds : int
         Rounds after which a match is truncated.
     render_mode : {None, "ansi", "rgb_array", "human"}
-        What `render` shows (`modes.Display`): a text, a picture, or a window.
+        What `render` shows (`modes.Renderer`): a text, a picture, or a window.
     render_seat : int or None
         Whose eyes it is seen with; None sees all hands.
 
@@ -116,8 +117,8 @@ class raw_env(AECEnv):
         num_players: int = 2,
         episode: str = "round",
         reward: str = "win",
-        max_cycles: int = 20_000,
-        max_rounds: int = 100,
+        max_cycles: int = MAX_CYCLES,
+        max_rounds: int = MAX_ROUNDS,
         render_mode: str | None = None,
         render_seat: int | None = None,
     ) -> None:
@@ -130,7 +131,7 @@ class raw_env(AECEnv):
         self.max_rounds = check_count("max_rounds", max_rounds)
         self.render_mode = _one_of("render_mode", render_mode, (None, *MODES))
         self.render_seat = _one_of("render_seat", render_seat, (None, *range(self.num_players)))
-        self._display = Display(render_mode)
+        self._display = Renderer(render_mode)
 
         self.possible_agents = [f"player_{seat}" for seat in range(self.num_players)]
         self.agents: list[str] = []

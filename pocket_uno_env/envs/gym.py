@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
 
 from pocket_uno_env.agents import Agent
-from pocket_uno_env.display.modes import MODES, Display
+from pocket_uno_env.display.modes import MODES, Renderer
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.records.snapshot import END_NAMES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
-from .learner_games import LearnerGames
+from .learner_games import LearnerGames, LearnerOptions
 
 ILLEGAL = ("end", "raise")
 
@@ -26,14 +26,16 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     Parameters
     ----------
-    rules, num_players, opponents, reward, max_cycles, view, compact
+    rules, num_players, opponents, compact
         As for `learner_games.LearnerGames`.
     illegal : {"end", "raise"}
         What an illegal action does: ends the episode with the reward `penalty`, or raises
         ValueError and changes nothing.
     penalty : float
     render_mode : {None, "ansi", "rgb_array", "human"}
-        How the table is shown, all hands open (`modes.Display`).
+        How the table is shown, all hands open (`modes.Renderer`).
+    **options
+        ``reward``, ``max_cycles``, ``view``, ``skip_forced``: see `learner_games.LearnerOptions`.
 
     Notes
     -----
@@ -50,13 +52,12 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         rules: str | Rules = "pocket",
         num_players: int = 2,
         opponents: Sequence[str | Agent] = ("greedy",),
-        reward: str = "win",
-        max_cycles: int = 20_000,
-        view: str = "plain",
+        *,
         compact: bool = False,
         illegal: str = "end",
         penalty: float = -1.0,
         render_mode: str | None = None,
+        **options: Unpack[LearnerOptions],
     ) -> None:
         if illegal not in ILLEGAL:
             raise ValueError(f"illegal is {illegal!r}; expected one of {list(ILLEGAL)}")
@@ -65,13 +66,11 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
                 f"render_mode is {render_mode!r}; expected None or one of "
                 f"{self.metadata['render_modes']}"
             )
-        self.games = LearnerGames(
-            1, rules, num_players, opponents, reward, max_cycles, view, compact
-        )
+        self.games = LearnerGames(1, rules, num_players, opponents, compact=compact, **options)
         self.illegal = illegal
         self.penalty = float(penalty)
         self.render_mode = render_mode
-        self._display = Display(render_mode)
+        self._display = Renderer(render_mode)
         self.observation_space = self.games.observation_space
         self.action_space = self.games.action_space
         self._running = False

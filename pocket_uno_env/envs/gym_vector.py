@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -15,12 +15,12 @@ from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
 from .gym import ILLEGAL
-from .learner_games import LearnerGames
+from .learner_games import LearnerGames, LearnerOptions
 from .reset_options import MASK, read_reset_mask
 
 
 class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """`num_envs` of `PocketUnoEnv` in one compiled batch; parameters as there.
+    """`num_envs` of `PocketUnoEnv` in one compiled batch; the other parameters as there.
 
     Notes
     -----
@@ -39,20 +39,19 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         rules: str | Rules = "pocket",
         num_players: int = 2,
         opponents: Sequence[str | Agent] = ("greedy",),
-        reward: str = "win",
-        max_cycles: int = 20_000,
-        view: str = "plain",
+        *,
         compact: bool = False,
         illegal: str = "end",
         penalty: float = -1.0,
         render_mode: None = None,
+        **options: Unpack[LearnerOptions],
     ) -> None:
         if illegal not in ILLEGAL:
             raise ValueError(f"illegal is {illegal!r}; expected one of {list(ILLEGAL)}")
         if render_mode is not None:
             raise ValueError(f"render_mode is {render_mode!r}; a vector of games is not rendered")
         self.games = LearnerGames(
-            num_envs, rules, num_players, opponents, reward, max_cycles, view, compact
+            num_envs, rules, num_players, opponents, compact=compact, **options
         )
         self.num_envs = num_envs
         self.illegal = illegal

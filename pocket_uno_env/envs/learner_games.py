@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from gymnasium import spaces
@@ -31,7 +31,7 @@ from pocket_uno_env.observation.encoders import COMPACT_SCALE
 from pocket_uno_env.records.snapshot import phase_name
 from pocket_uno_env.row_kernels import first_illegal, mask_rows
 from pocket_uno_env.rules.actions import catalogue
-from pocket_uno_env.rules.limits import MAX_SEATS
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_SEATS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -45,6 +45,22 @@ from .learner_kernels import (
     waiting_for,
 )
 from .reset_options import read_options
+
+
+class LearnerOptions(TypedDict, total=False):
+    """What the environments of a learner take by keyword, beside the game and the opponents."""
+
+    reward: str
+    """What a finished round pays the learner: "win" (default) or "points"; see
+    `payoff.round_payoffs`."""
+    max_cycles: int
+    """Decisions, everybody's, after which a round is truncated; default `limits.MAX_CYCLES`."""
+    view: str
+    """The colours by name, "plain" (default), or in the order of `canonical`, "canonical"; actions
+    and masks likewise."""
+    skip_forced: bool
+    """Make the learner's decisions with one legal action for it, about a quarter of all; default
+    False."""
 
 
 class LearnerGames:
@@ -64,16 +80,10 @@ class LearnerGames:
     opponents : sequence of str or Agent
         From these each other seat's agent is drawn; one that is listed twice comes twice as often.
         Scripted ones run compiled; others are asked once for all games that wait for them.
-    reward : {"win", "points"}
-        What a finished round pays the learner (`payoff.round_payoffs`).
-    max_cycles : int
-        Decisions, everybody's, after which a round is truncated.
-    view : {"plain", "canonical"}
-        The colours by name, or in the order of `canonical`; actions and masks likewise.
     compact : bool
         Observations in bytes, a quarter of the memory: uint8, times `encoders.COMPACT_SCALE`.
-    skip_forced : bool
-        Make the learner's decisions with one legal action for it, about a quarter of all.
+    reward, max_cycles, view, skip_forced
+        See `LearnerOptions`.
 
     Attributes
     ----------
@@ -102,13 +112,14 @@ class LearnerGames:
     def __init__(
         self,
         num_games: int,
-        rules: str | Rules,
-        num_players: int,
-        opponents: Sequence[str | Agent],
-        reward: str,
-        max_cycles: int,
-        view: str = "plain",
+        rules: str | Rules = "pocket",
+        num_players: int = 2,
+        opponents: Sequence[str | Agent] = ("greedy",),
+        *,
         compact: bool = False,
+        reward: str = "win",
+        max_cycles: int = MAX_CYCLES,
+        view: str = "plain",
         skip_forced: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
@@ -208,7 +219,8 @@ class LearnerGames:
         index : int64 array, shape ``(m,)``, optional
             Which games; all without it, and the first time. The others stay as they are.
         options : dict, optional
-            ``"deck"`` and ``"dealer"`` of the first deal (`reset_options.read_options`), in each of them.
+            ``"deck"`` and ``"dealer"`` of the first deal, in each of them: see
+            `reset_options.read_options`.
         """
         if index is None:
             index = self.everywhere
@@ -228,7 +240,7 @@ class LearnerGames:
     def read_options(
         self, options: Mapping[str, Any] | None, masked: bool = False
     ) -> tuple[int, np.ndarray | None]:
-        """`reset_options.read_options` for these games; ValueError for options that make no game."""
+        """`reset_options.read_options` for these games."""
         return read_options(self.rules, self.num_players, options, masked)
 
     def step(self, index: np.ndarray, actions: np.ndarray) -> None:

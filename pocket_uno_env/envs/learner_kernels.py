@@ -1,9 +1,9 @@
-"""One seat of every game is a learner's: play from one of its decisions to the next.
+"""Kernels that play from one decision of the learner, who has one seat of every game, to its next.
 
-Opponents are drawn for each round from a *pool* of codes. A code from 0 is a scripted policy,
-which acts right here; a negative code ``-1 - k`` is agent ``k`` of the caller's, for whom the game
-stops and waits. Either way a learner's transition runs from one of its own decisions to its next,
-or to the end of the round, whoever ends it.
+Opponents are drawn for each round from a *pool* of codes. A code of 0 or more is a scripted policy,
+which acts inside the kernel; a negative code ``-1 - k`` is the caller's agent ``k``, for whose
+action the game stops and waits. Either way a learner's transition runs from one of its own
+decisions to its next, or to the end of the round, whoever ends it.
 """
 
 from __future__ import annotations
@@ -31,24 +31,17 @@ LEARNER = -1
 
 BOOK = np.dtype(
     [
-        ("reward", np.float64),
-        ("opponents", np.int64, (MAX_SEATS,)),
-        ("learner", np.int64),
-        ("last_learner", np.int64),
-        ("waits_for", np.int64),
-        ("decided", np.bool_),
-        ("end", np.uint8),
+        ("reward", np.float64),  # of the learner's last decision
+        ("opponents", np.int64, (MAX_SEATS,)),  # by seat, the code of its agent in this round
+        ("learner", np.int64),  # the learner's seat in this round
+        ("last_learner", np.int64),  # its seat in the last round that ended
+        ("waits_for", np.int64),  # who has to act: `LEARNER`, or the number of the caller's agent
+        ("decided", np.bool_),  # whether the learner has had a decision in this round
+        ("end", np.uint8),  # after its last decision: `End.RUNNING`, or why its round ended
     ],
     align=True,
 )
-"""What training keeps beside a row.
-
-``learner`` is the learner's seat and ``opponents[seat]`` the code of each other seat's agent, both
-for this round. ``waits_for`` says who has to act: `LEARNER`, or the number of an agent that is not
-scripted. ``decided``: the learner has had a decision in this round. ``reward`` and ``end`` are the
-outcome of the learner's last decision: `End.RUNNING`, or why its round ended, in which the learner
-sat at ``last_learner``.
-"""
+"""What is kept for the learner beside a row."""
 
 
 def new_books(n: int) -> Any:
@@ -80,10 +73,10 @@ def _seat(row, book, pool):
 
 @kernel
 def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i, forced):
-    """Play until somebody who is not scripted has to act, through the end of a round if need be.
+    """Play until the learner or an agent of the caller's has to act, through the end of rounds.
 
-    A round that is over before the learner's first decision teaches nothing: the next one is
-    dealt, and no one is told.
+    A round that ends before the learner's first decision gives no transition: the next one is
+    dealt, and nothing is recorded.
     """
     while True:
         while row.end == End.RUNNING and row.to_act != book.learner:
@@ -159,7 +152,7 @@ def start_learners(
 def continue_learners(
     rules, rows, books, index, actions, pool, max_cycles, reward, final_rows, forced
 ):
-    """Take the awaited action in some games and play on, until somebody else has to act.
+    """Take the awaited action in some games, and play on until the next one is awaited.
 
     Parameters
     ----------
@@ -173,8 +166,8 @@ def continue_learners(
     final_rows : `state.ROW` array, shape ``(n,)``
         Written where the learner's round ends: the game as it then was.
     forced : int8 array, shape ``(n_actions,)``, scratch, or None
-        With it a decision of the learner's with one legal action is made for it. A round in which
-        it has no other is passed over.
+        If given, decisions of the learner's with one legal action are made for it, and a round
+        without any other gives no transition.
     """
     rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
     finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
@@ -187,7 +180,7 @@ def continue_learners(
 
 @kernel
 def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_rows, forced):
-    """Give some games up, unpaid, and deal the next in their place; see `continue_learners`."""
+    """Abandon some games without a reward, and deal new ones; see `continue_learners`."""
     rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
     finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):

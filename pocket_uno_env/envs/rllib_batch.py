@@ -32,6 +32,7 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 from pocket_uno_env.batch import Batch
 from pocket_uno_env.observation.canonical import VIEWS, color_tables, plain_actions, to_view
 from pocket_uno_env.observation.encoders import COMPACT_SCALE
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -128,7 +129,7 @@ class BatchGames(VectorEnv[Any, Any, Any]):
         rules: str | Rules = "pocket",
         num_players: int = 2,
         reward: str = "win",
-        max_cycles: int = 20_000,
+        max_cycles: int = MAX_CYCLES,
         view: str = "plain",
     ) -> None:
         if view not in VIEWS:

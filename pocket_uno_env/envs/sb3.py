@@ -7,7 +7,7 @@ the learner to its next one, and what the opponents do in between is part of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
@@ -17,17 +17,22 @@ from pocket_uno_env.records.snapshot import END_NAMES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
-from .learner_games import LearnerGames
+from .learner_games import LearnerGames, LearnerOptions
 from .reset_options import OPTIONS
 
 
 class LearnerVecEnv(VecEnv):
-    """`num_envs` of `learner_games.LearnerGames` as a ``VecEnv``; parameters as there.
+    """`num_envs` of `learner_games.LearnerGames` as a ``VecEnv``.
 
     Parameters
     ----------
+    num_envs : int
+    rules, num_players, opponents, compact
+        As for `learner_games.LearnerGames`.
     seed : int, optional
         As in `seed`, for the first `reset`.
+    **options
+        ``reward``, ``max_cycles``, ``view``, ``skip_forced``: see `learner_games.LearnerOptions`.
 
     Attributes
     ----------
@@ -48,19 +53,17 @@ class LearnerVecEnv(VecEnv):
         rules: str | Rules = "pocket",
         num_players: int = 2,
         opponents: Sequence[str | Agent] = ("greedy",),
-        reward: str = "win",
-        view: str = "plain",
-        max_cycles: int = 20_000,
-        seed: int | None = None,
+        *,
         compact: bool = False,
-        skip_forced: bool = False,
+        seed: int | None = None,
+        **options: Unpack[LearnerOptions],
     ) -> None:
         self.games = LearnerGames(
-            num_envs, rules, num_players, opponents, reward, max_cycles, view, compact, skip_forced
+            num_envs, rules, num_players, opponents, compact=compact, **options
         )
         self.rules = self.games.rules
         self.num_players = self.games.num_players
-        self.view = view
+        self.view = self.games.view
         self._actions: np.ndarray | None = None
         self._started = False
         self._generator = np.random.default_rng()

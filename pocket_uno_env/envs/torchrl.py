@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -15,22 +15,27 @@ from pocket_uno_env.agents import Agent
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
-from .learner_games import LearnerGames
+from .learner_games import LearnerGames, LearnerOptions
 from .reset_options import OPTIONS
 
 
 class LearnerTorchEnv(EnvBase):
-    """`num_envs` of `learner_games.LearnerGames` as a batched ``EnvBase``; parameters as there.
+    """`num_envs` of `learner_games.LearnerGames` as a batched ``EnvBase``.
 
     The opponents move inside `step`, so a transition runs from one decision of the learner to its
     next one, or to the end of the round.
 
     Parameters
     ----------
+    num_envs : int
+    rules, num_players, opponents
+        As for `learner_games.LearnerGames`.
     seed : int, optional
         As in ``set_seed``.
     device : device, optional
         Where the tensors are; the games are played on the CPU.
+    **options
+        ``reward``, ``max_cycles``, ``view``, ``skip_forced``: see `learner_games.LearnerOptions`.
 
     Attributes
     ----------
@@ -53,16 +58,12 @@ class LearnerTorchEnv(EnvBase):
         rules: str | Rules = "pocket",
         num_players: int = 2,
         opponents: Sequence[str | Agent] = ("greedy",),
-        reward: str = "win",
-        view: str = "plain",
-        max_cycles: int = 20_000,
+        *,
         seed: int | None = None,
-        skip_forced: bool = False,
         device: Any = "cpu",
+        **options: Unpack[LearnerOptions],
     ) -> None:
-        self.games = LearnerGames(
-            num_envs, rules, num_players, opponents, reward, max_cycles, view, False, skip_forced
-        )
+        self.games = LearnerGames(num_envs, rules, num_players, opponents, **options)
         super().__init__(device=device, batch_size=(num_envs,))
         self._generator = np.random.default_rng()
         self._started = False

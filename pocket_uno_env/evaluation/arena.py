@@ -22,14 +22,13 @@ import numpy as np
 from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.arguments import check_seed
 from pocket_uno_env.records.record import game_record
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
 from .line_ups import line_ups
 from .matches import Book, Replay, advance, deal_games, step_games, transcripts
 
-MAX_CYCLES = 20_000
-MAX_ROUNDS = 100
 CHUNK_DEALS = 256
 """Deals that are played side by side; of agents that repeat themselves results don't depend on
 it."""

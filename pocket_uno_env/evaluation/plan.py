@@ -13,12 +13,11 @@ from typing import Any
 from pocket_uno_env.agents.agent import Agent, AgentError
 from pocket_uno_env.agents.registry import load
 from pocket_uno_env.evaluation.statistics.sprt import Sprt
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.rules import Rules
 
 from .arena import (
     CHUNK_DEALS,
-    MAX_CYCLES,
-    MAX_ROUNDS,
     ArenaError,
     Setting,
     check_line_up,
@@ -242,7 +241,8 @@ def plan_of(
         agent.check(made, num_players)
     tables = line_ups([specs.index(spec) for spec in agents], num_players, design)
     if chunk_deals is None:
-        chunk_deals = THINKER_DEALS if any(map(thinks, loaded)) else CHUNK_DEALS
+        searching = any(agent.budget is not None for agent in loaded)
+        chunk_deals = THINKER_DEALS if searching else CHUNK_DEALS
     return Plan(
         made.to_dict(),
         num_players,
@@ -261,18 +261,3 @@ def plan_of(
         tuple(map(fingerprint, loaded)),
         tuple(count_rotations(table, loaded) for table in tables),
     )
-
-
-def thinks(agent: Agent) -> bool:
-    """Whether an agent has a budget for each decision, and so is slow."""
-    return agent.budget is not None
-
-
-def repeatable(agent: Agent) -> bool:
-    """Whether an agent does the same in the same games; not if it goes by the clock."""
-    return agent.repeatable
-
-
-def knows_the_pile(agent: Agent) -> bool:
-    """Whether an agent cheats, so that draws are no surprise to it."""
-    return agent.clairvoyant

@@ -29,7 +29,7 @@ from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import runs_code, usages
 from pocket_uno_env.cli.progress import Display, console, help_text
 from pocket_uno_env.evaluation import ladder
-from pocket_uno_env.evaluation.arena import MAX_CYCLES, MAX_ROUNDS, ArenaError
+from pocket_uno_env.evaluation.arena import ArenaError
 from pocket_uno_env.evaluation.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.line_ups import DesignError
 from pocket_uno_env.evaluation.plan import Plan, plan_of
@@ -40,6 +40,7 @@ from pocket_uno_env.evaluation.statistics.verdicts import MARGIN
 from pocket_uno_env.evaluation.tournament import run
 from pocket_uno_env.evaluation.workers import WorkersError, make_workers
 from pocket_uno_env.files import FileError, whole_file, write_whole, writing
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.rules import PRESETS, RulesError
 
 KEPT = ("num_players", "seed", "episode", "max_cycles", "max_rounds", "chunk_deals", "control")

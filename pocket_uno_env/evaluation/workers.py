@@ -20,7 +20,7 @@ from typing import Any
 
 from pocket_uno_env.agents.agent import Agent
 
-from .plan import Plan, Task, thinks
+from .plan import Plan, Task
 from .tournament import Played, Workers, play_task
 
 PATIENCE = 4.0
@@ -133,7 +133,8 @@ class Automatic:
     def play(self, plan: Plan, tasks: Sequence[Task]) -> Results:
         """See `tournament.Workers`."""
         rest = list(tasks)
-        if self.count == 1 or len(rest) == 1 or not any(map(thinks, self.agents)):
+        searching = any(agent.budget is not None for agent in self.agents)
+        if self.count == 1 or len(rest) == 1 or not searching:
             began = time.monotonic()
             for done, (task, played) in enumerate(Here(self.agents).play(plan, tasks), start=1):
                 yield task, played

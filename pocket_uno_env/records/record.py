@@ -184,7 +184,7 @@ def replay(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Position:
+class RecordedPosition:
     """A moment of a record that is played again: before a decision, or where its round stops.
 
     Attributes
@@ -207,7 +207,7 @@ class Position:
     action: int | None
 
 
-def positions(record: Mapping[str, Any]) -> Iterator[Position]:
+def positions(record: Mapping[str, Any]) -> Iterator[RecordedPosition]:
     """Play a record through the engine, as `replay` does, and stop before every decision."""
     record = read_record(record)
     try:
@@ -225,7 +225,7 @@ def positions(record: Mapping[str, Any]) -> Iterator[Position]:
         if number and match_winner(rules._table[0], rows[0]) != NO_SEAT:
             raise RecordError(f"{where}: the match was over")
         for at, action in _replay_round(rules, rows, entry, where):
-            yield Position(rules, rows, number, at, action)
+            yield RecordedPosition(rules, rows, number, at, action)
 
 
 def _replay_round(

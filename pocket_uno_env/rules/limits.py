@@ -13,3 +13,9 @@ NO_KIND = 255
 """In place of a card kind: there is none."""
 NO_COLOR = 255
 """In place of a colour: there is none, as on a wild."""
+
+MAX_CYCLES = 20_000
+"""Decisions after which a round is truncated, unless the caller says otherwise; agents that play to
+win need some dozens."""
+MAX_ROUNDS = 100
+"""Rounds after which a match is truncated, unless the caller says otherwise."""

@@ -33,6 +33,7 @@ from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.evaluation.report import report, tables
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
@@ -206,8 +207,8 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
         rules,
         players,
         [*settings.opponents, *past],
-        settings.reward,
-        view,
+        reward=settings.reward,
+        view=view,
         skip_forced=settings.skip_forced,
     )
     pool = Pool(env, past, settings.self_play) if past else None
@@ -262,7 +263,7 @@ def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, An
         on_finished=count,
     )
     found = report.evaluation(
-        rules, settings.num_players, settings.deals, EVALUATION_SEED, 20_000, games
+        rules, settings.num_players, settings.deals, EVALUATION_SEED, MAX_CYCLES, games
     )
     for line_up in found["line_ups"]:
         del line_up["figures"][1:]

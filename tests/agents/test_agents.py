@@ -44,6 +44,7 @@ def first_legal(observations, masks):
 
 @pytest.fixture
 def own_registry(monkeypatch):
+    registry.usages()  # plug-ins of this environment register once in a process
     monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
 
 
@@ -278,7 +279,7 @@ def test_a_run_that_cannot_be_read_is_one_clear_error(monkeypatch, tmp_path):
 def test_scripted_agents_need_no_torch():
     code = (
         "import sys; from pocket_uno_env.agents import load, names; [load(n) for n in names()]; "
-        "from pocket_uno_env import arena, report; "
+        "import pocket_uno_env.evaluation.arena, pocket_uno_env.evaluation.report.report; "
         "sys.exit(any(m in sys.modules for m in ('torch', 'rich', 'tyro', 'stable_baselines3')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -295,3 +296,77 @@ def test_the_examples_of_the_documentation_run():
 def test_a_bot_of_openspiel_needs_its_extra() -> None:
     with pytest.raises(AgentError, match="needs the extra 'spiel'"):
         load("spiel:random")
+
+
+PLUG_IN = """
+from pocket_uno_env.agents import ObservationAgent, register
+
+
+@register("plugged", argument="[N]", holds_agents=False)
+def make(argument):
+    \"\"\"The first legal action, from another package.\"\"\"
+    return ObservationAgent("plugged", lambda observations, masks: masks.argmax(axis=1))
+"""
+
+
+@pytest.fixture
+def plug_in(tmp_path, monkeypatch, own_registry):
+    """Install a package with these entry points for the time of a test."""
+
+    def install(*points, source=PLUG_IN):
+        info = tmp_path / "plug_ins-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-ins\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("\n".join([f"[{registry.PLUG_INS}]", *points]))
+        (tmp_path / "plug_in_module.py").write_text(source)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "plug_in_module", raising=False)
+
+    return install
+
+
+def test_installed_packages_bring_agents(plug_in):
+    plug_in("plugged = plug_in_module:make")
+    assert "plug_in_module" not in sys.modules
+    assert load("plugged:3").name == "plugged:3"
+    assert "plugged" in names() and "plugged[:N]" in registry.usages()
+    assert describe("plugged") == "The first legal action, from another package."
+    assert not registry.runs_code("plugged:os:system")  # its argument names no agent
+
+
+def test_lists_ask_for_plug_ins(plug_in):
+    plug_in("plugged = plug_in_module:make")
+    assert names()[-1] == "plugged"
+
+
+def test_a_name_of_this_package_is_not_taken_over(plug_in):
+    plug_in("greedy = plug_in_module:make")
+    assert load("greedy").policy == Policy.GREEDY and "greedy" in names()
+    assert "plug_in_module" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("import no_such_module", "No module named 'no_such_module'"),
+        (PLUG_IN.replace('"plugged"', '"other"'), "registers no agent of its own name"),
+    ],
+)
+def test_a_broken_plug_in_harms_only_who_asks_for_it(plug_in, source, why):
+    plug_in("plugged = plug_in_module:make", source=source)
+    with pytest.raises(AgentError, match=why):
+        load("plugged")
+    with pytest.warns(UserWarning, match=why):
+        assert "greedy" in names()
+
+
+def test_bots_of_openspiel_are_listed_where_it_is_missing():
+    assert "spiel:BOT" in registry.usages()
+    assert describe("spiel").startswith("A bot of OpenSpiel: ")
+    assert not registry.runs_code("spiel:mcts:9")
+
+
+def test_an_old_installation_is_told_to_install_again(monkeypatch):
+    monkeypatch.setattr(registry, "entry_points", lambda **wanted: ())
+    with pytest.raises(AgentError, match=r"no agent 'absent'.*install again \(make setup"):
+        load("absent")

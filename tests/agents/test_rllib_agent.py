@@ -52,7 +52,7 @@ def test_the_network_is_the_one_that_was_saved(tmp_path):
     assert (agent.rules, agent.num_players, agent.name) == (RULES, PLAYERS, f"rllib:{tmp_path}")
     rows, index = new_rows(32), np.arange(32)
     reset_rows(RULES.table, rows, PLAYERS, np.uint64(3), np.uint64(0))
-    chances = agent.log_chances(RULES, rows, index)
+    log_probs = agent.log_probs(RULES, rows, index)
     x = np.zeros((32, observation_size(RULES, PLAYERS)), np.float32)
     masks = np.zeros((32, len(catalogue(RULES))), np.int8)
     observe_rows(RULES.table, rows, index, x)
@@ -63,7 +63,7 @@ def test_the_network_is_the_one_that_was_saved(tmp_path):
     logits = x @ state["pi.net.mlp.0.weight"].T + state["pi.net.mlp.0.bias"]
     logits[masks == 0] = -np.inf
     logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    assert np.allclose(chances, np.maximum(logits, -10), atol=1e-3)
+    assert np.allclose(log_probs, np.maximum(logits, -10), atol=1e-3)
     assert (agent.act_rows(RULES, rows, index) == logits.argmax(axis=1)).all()
     assert agent.opinion(RULES, rows, 0).value is not None  # by the critic
     assert np.array_equal(load(f"rllib:{place}").weights, agent.weights)

@@ -28,7 +28,7 @@ from pocket_uno_env.agents.search.determinize import (
     redeal,
     unknown_size,
 )
-from pocket_uno_env.agents.trained.policy import NEVER, PolicyAgent
+from pocket_uno_env.agents.trained.policy import MIN_LOG_PROB, PolicyAgent
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.envs.learner_games import LearnerGames
@@ -300,7 +300,7 @@ def test_milliseconds_are_used_by_what_the_thread_works(spec: str, least: float)
 
 
 def test_search_can_be_an_opponent_in_training() -> None:
-    games = LearnerGames(4, "pocket", 2, ["search:8"], "win", 500)
+    games = LearnerGames(4, "pocket", 2, ["search:8"], max_cycles=500)
     games.start(np.uint64(1))
     for _ in range(5):
         games.look()
@@ -319,14 +319,15 @@ def network(seed: int) -> PolicyAgent:
     return PolicyAgent("untrained", layers, rules, 2, "canonical")
 
 
-def test_chances_of_a_network_are_those_it_acts_by() -> None:
+def test_probabilities_of_a_network_are_those_it_acts_by() -> None:
     agent = network(0)
     for raw in play(raw_env(3, rules=agent.rules, num_players=2), Policy.RANDOM, limit=60):
-        chances = agent.log_chances(agent.rules, raw.rows, HERE)[0]
+        log_probs = agent.log_probs(agent.rules, raw.rows, HERE)[0]
         legal = raw._mask == 1
-        assert (chances[~legal] == NEVER).all() and chances[legal].min() >= NEVER
-        assert np.exp(chances[legal]).sum() == pytest.approx(1.0, abs=0.01)
-        assert chances.argmax() == agent.act_rows(agent.rules, raw.rows, HERE)[0]
+        assert (log_probs[~legal] == MIN_LOG_PROB).all()
+        assert log_probs[legal].min() >= MIN_LOG_PROB
+        assert np.exp(log_probs[legal]).sum() == pytest.approx(1.0, abs=0.01)
+        assert log_probs.argmax() == agent.act_rows(agent.rules, raw.rows, HERE)[0]
 
 
 def test_a_networks_preference_decides_where_playouts_do_not() -> None:
@@ -344,9 +345,9 @@ def test_a_critic_is_asked_about_moves_that_its_policy_makes() -> None:
     for seed in range(4):
         for raw in play(raw_env(seed, rules=rules, num_players=2), Policy.STRONG, limit=40):
             move = agent.act_rows(rules, raw.rows.copy(), HERE)
-            chances = policy.log_chances(rules, raw.rows, HERE)[0]
-            assert chances[move] >= np.log(PLAUSIBLE)
-            others += move != chances.argmax()
+            log_probs = policy.log_probs(rules, raw.rows, HERE)[0]
+            assert log_probs[move] >= np.log(PLAUSIBLE)
+            others += move != log_probs.argmax()
     assert others > 5
 
 

@@ -34,7 +34,7 @@ def test_4096_games_with_all_that_is_returned_take_less_than_16_mb() -> None:
         ]
         batch.reset(1, outputs[0], outputs[1])
         assert 3 * MB < held(batch) + sum(array.nbytes for array in outputs) < 16 * MB
-    games = LearnerGames(4096, "pocket", 2, ["greedy"], "win", 1000)
+    games = LearnerGames(4096, "pocket", 2, ["greedy"], max_cycles=1000)
     games.start(np.uint64(1))
     assert 3 * MB < held(games) < 16 * MB
 

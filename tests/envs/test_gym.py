@@ -29,6 +29,7 @@ GAMES = [
     {"num_players": 5, "opponents": ["greedy", "random"], "reward": "points"},
     {"rules": "classic", "num_players": 4},
     {"view": "canonical", "compact": True},
+    {"num_players": 3, "skip_forced": True, "max_cycles": 200},
 ]
 
 

@@ -19,7 +19,7 @@ from pocket_uno_env.compiled.kernel import as_record
 from pocket_uno_env.engine.deal import new_game
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply
-from pocket_uno_env.envs.openspiel.deals import Setting, deals
+from pocket_uno_env.envs.openspiel.deals import GameParameters, deals
 from pocket_uno_env.envs.openspiel.events import HIDDEN
 from pocket_uno_env.envs.openspiel.history import History
 from pocket_uno_env.observation.blocks import observation_size
@@ -29,7 +29,7 @@ from pocket_uno_env.row_kernels import observe_row
 from pocket_uno_env.rules.limits import NO_KIND
 from pocket_uno_env.rules.phases import End
 
-MINI = Setting(Rules.preset("mini"), 2, 5, whole_deal=True)
+MINI = GameParameters(Rules.preset("mini"), 2, 5, whole_deal=True)
 
 
 def walk(history: History) -> Iterator[History]:
@@ -45,10 +45,10 @@ def tree() -> list[History]:
     return list(walk(History(MINI)))
 
 
-def played(setting: Setting, seed: int, decisions: int) -> Iterator[History]:
+def played(parameters: GameParameters, seed: int, decisions: int) -> Iterator[History]:
     """The histories of one random game at its decisions and at its end."""
     rng = np.random.default_rng(seed)
-    history = History(setting)
+    history = History(parameters)
     while not history.over and decisions > 0:
         if history.outcomes:
             ids, chances = zip(*history.outcomes, strict=True)
@@ -61,9 +61,9 @@ def played(setting: Setting, seed: int, decisions: int) -> Iterator[History]:
 
 
 def observation(history: History, seat: int) -> bytes:
-    setting = history.setting
-    out = np.zeros(observation_size(setting.rules, setting.num_players), np.float32)
-    observe_row(setting.table, history.rows, seat, out)
+    parameters = history.parameters
+    out = np.zeros(observation_size(parameters.rules, parameters.num_players), np.float32)
+    observe_row(parameters.table, history.rows, seat, out)
     return out.tobytes()
 
 
@@ -81,16 +81,16 @@ def test_the_mini_tree_is_that_of_the_engine(tree: list[History]) -> None:
 @pytest.mark.parametrize(("rules", "seats"), every_game())
 def test_a_history_plays_what_the_engine_plays(rules: Rules, seats: int) -> None:
     """The engine draws, the history is told what; both stand at the same place all the time."""
-    setting = Setting(rules, seats, 10_000)
+    parameters = GameParameters(rules, seats, 10_000)
     rng = np.random.default_rng(seats)
     log, kinds = Log(rules), rules.kind_ids
     for seed in range(6):
         rows = new_rows(1)
         new_game(rows[0], seats, np.uint64(seed))
         entry = deal_entry(rules, rows, NO_SEAT, None, log)
-        history = History(setting).after(entry["dealer"])
-        for i in range(setting.dealt):
-            receiver = setting.receiver(entry["dealer"], i)
+        history = History(parameters).after(entry["dealer"])
+        for i in range(parameters.dealt):
+            receiver = parameters.receiver(entry["dealer"], i)
             history = history.after(kinds[entry["hands"][receiver][i // seats]])
         history = told(history.after(kinds[entry["opening"]]), entry["events"], kinds)
         for _ in range(60):
@@ -131,7 +131,7 @@ def test_the_deal_is_as_likely_at_once_as_card_by_card() -> None:
         for outcome, share in history.outcomes:
             add(history.after(outcome), chance * share)
 
-    add(History(Setting(MINI.rules, 2, 5)), 1.0)
+    add(History(GameParameters(MINI.rules, 2, 5)), 1.0)
     expected = {(d.dealer, d.hands, d.opening): chances[i][1] for i, d in enumerate(order)}
     assert found == pytest.approx(expected)
 
@@ -195,9 +195,9 @@ def test_what_looks_the_same_is_the_same(tree: list[History]) -> None:
 
 @pytest.mark.parametrize(("rules", "seats"), every_game())
 def test_a_guess_looks_the_same_and_hides_the_rest(rules: Rules, seats: int) -> None:
-    setting = Setting(rules, seats, 200)
+    parameters = GameParameters(rules, seats, 200)
     differs = 0
-    for history in played(setting, 3, 60):
+    for history in played(parameters, 3, 60):
         seat = history.to_act
         if seat is None:
             continue
@@ -232,7 +232,8 @@ def test_a_guess_needs_a_seat_that_decides() -> None:
 
 
 def test_a_seat_sees_its_cards_while_they_are_dealt() -> None:
-    history = History(Setting(MINI.rules, 2, 5)).after(1)  # so that seat 0 gets the first card
+    # So that seat 0 gets the first card.
+    history = History(GameParameters(MINI.rules, 2, 5)).after(1)
     assert [history.seen(seat) for seat in (0, 1)] == [
         "seat 0; holds nothing",
         "seat 1; holds nothing",
@@ -247,7 +248,7 @@ def test_copies_are_the_same_history(tree: list[History]) -> None:
     assert copy.deepcopy(history) is history
     again = pickle.loads(pickle.dumps(history))
     assert again.text() == history.text() and again.legal() == history.legal()
-    assert again.outcomes == history.outcomes and again.setting == history.setting
+    assert again.outcomes == history.outcomes and again.parameters == history.parameters
 
 
 def test_too_many_deals_for_one_node() -> None:

@@ -72,7 +72,7 @@ def test_transitions_run_from_one_decision_of_the_learner_to_the_next(
     rules, num_players, opponent, reward
 ):
     """The games are played a second time, decision by decision, in plain Python."""
-    env = LearnerVecEnv(12, rules, num_players, [opponent], reward, max_cycles=60, seed=5)
+    env = LearnerVecEnv(12, rules, num_players, [opponent], reward=reward, max_cycles=60, seed=5)
     made = env.rules
     agent = load(opponent)
     rng = np.random.default_rng(1)

@@ -28,13 +28,12 @@ from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix, next_state
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.rules.actions import catalogue
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.rules import Rules
 
 from .game import PocketUnoGame, load
 from .history import History
 
-MAX_DECISIONS = 20_000
-"""Where playouts are given up; a round between agents that play lasts some dozens."""
 _EXPLORATION = 2.0
 """``uct_c``: payoffs lie between -1 and 1."""
 _FIRST = np.zeros(1, np.int64)
@@ -110,7 +109,7 @@ class SpielAgent(Agent):
 
 @lru_cache(maxsize=16)
 def _game(rules: Rules, num_players: int) -> PocketUnoGame:
-    return load(rules, num_players, max_decisions=MAX_DECISIONS)
+    return load(rules, num_players, max_decisions=MAX_CYCLES)
 
 
 @kernel
@@ -199,7 +198,7 @@ class AgentBot(pyspiel.Bot):
         """The action for the player to act."""
         rows = _rows_of([state.line])
         rows["policy_rng"] = self._random.integers(2**63)
-        return int(self._agent.act_rows(state.line.setting.rules, rows, _FIRST)[0])
+        return int(self._agent.act_rows(state.line.parameters.rules, rows, _FIRST)[0])
 
     def restart(self) -> None:
         """Nothing is kept between decisions."""
@@ -223,7 +222,7 @@ class AgentPolicy(spiel_policy.Policy):
         """Legal actions with their probabilities; for the player to act alone."""
         if player_id not in (None, state.line.to_act):
             raise ValueError(f"player {player_id} is not to act, player {state.line.to_act} is")
-        return dict(_chances(self._agent, [state.line])[0])
+        return dict(_probabilities(self._agent, [state.line])[0])
 
     def table(self, states: dict[str, History] | None = None) -> Table:
         """The policy in every information state of a game that is small enough to walk.
@@ -233,7 +232,7 @@ class AgentPolicy(spiel_policy.Policy):
         """
         found = information_states(self.game) if states is None else states
         lines = list(found.values())
-        return dict(zip(found, _chances(self._agent, lines), strict=True))
+        return dict(zip(found, _probabilities(self._agent, lines), strict=True))
 
 
 def information_states(game: Any) -> dict[str, History]:
@@ -250,21 +249,21 @@ def information_states(game: Any) -> dict[str, History]:
     return found
 
 
-def _chances(agent: Agent, lines: list[History]) -> list[list[tuple[int, float]]]:
+def _probabilities(agent: Agent, lines: list[History]) -> list[list[tuple[int, float]]]:
     """The legal actions of the seats to act, with the agent's probabilities."""
     legal = [line.legal() for line in lines]
     if agent.policy == Policy.RANDOM:
         return [[(action, 1 / len(actions)) for action in actions] for actions in legal]
-    rules, rows = lines[0].setting.rules, _rows_of(lines)
+    rules, rows = lines[0].parameters.rules, _rows_of(lines)
     index = np.arange(len(lines))
-    if getattr(agent, "sample", False) and hasattr(agent, "log_chances"):
-        shares = np.exp(agent.log_chances(rules, rows, index).astype(np.float64))
+    if getattr(agent, "sample", False) and hasattr(agent, "log_probs"):
+        found = np.exp(agent.log_probs(rules, rows, index).astype(np.float64))
     else:
-        shares = np.zeros((len(lines), len(catalogue(rules))))
-        shares[index, agent.act_rows(rules, rows, index)] = 1
+        found = np.zeros((len(lines), len(catalogue(rules))))
+        found[index, agent.act_rows(rules, rows, index)] = 1
     return [
-        [(action, share[action] / share[actions].sum()) for action in actions]
-        for actions, share in zip(legal, shares, strict=True)
+        [(action, of[action] / of[actions].sum()) for action in actions]
+        for actions, of in zip(legal, found, strict=True)
     ]
 
 

@@ -31,7 +31,7 @@ class Deal:
 
 
 @dataclass(frozen=True)
-class Setting:
+class GameParameters:
     """What is the same in all histories of a game.
 
     Attributes
@@ -50,7 +50,7 @@ class Setting:
 
     def __reduce__(self) -> Any:
         """What is computed is not pickled."""
-        return Setting, (self.rules, self.num_players, self.max_decisions, self.whole_deal)
+        return GameParameters, (self.rules, self.num_players, self.max_decisions, self.whole_deal)
 
     @cached_property
     def table(self) -> Any:
@@ -104,35 +104,35 @@ def _members(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def deal_outcomes(setting: Setting, dealt: tuple[int, ...]) -> Outcomes:
+def deal_outcomes(parameters: GameParameters, dealt: tuple[int, ...]) -> Outcomes:
     """What may come next in a deal of which `dealt` has happened; empty if it is complete."""
-    if setting.whole_deal:
-        return () if dealt else deals(setting.rules, setting.num_players)[1]
+    if parameters.whole_deal:
+        return () if dealt else deals(parameters.rules, parameters.num_players)[1]
     if not dealt:
-        return tuple((seat, 1 / setting.num_players) for seat in range(setting.num_players))
+        return tuple((seat, 1 / parameters.num_players) for seat in range(parameters.num_players))
     cards = dealt[1:]
-    if len(cards) > setting.dealt:
+    if len(cards) > parameters.dealt:
         return ()
-    left = setting.deck - Counter(cards)
-    put_back = setting.rules.opening_wild == "put_back"
-    if len(cards) == setting.dealt:
+    left = parameters.deck - Counter(cards)
+    put_back = parameters.rules.opening_wild == "put_back"
+    if len(cards) == parameters.dealt:
         # A wild that is put back leaves no trace: the first that stays is any other card.
-        weights = {k: float(n) for k, n in left.items() if not put_back or k in setting.coloured}
+        weights = {k: float(n) for k, n in left.items() if not put_back or k in parameters.coloured}
     else:
-        weights = {k: n * _chance_to_open(setting, (*cards, k)) for k, n in left.items()}
+        weights = {k: n * _chance_to_open(parameters, (*cards, k)) for k, n in left.items()}
     total = sum(weights.values())
     return tuple((k, weights[k] / total) for k in sorted(weights) if weights[k] > 0)
 
 
-def _chance_to_open(setting: Setting, cards: Cards) -> float:
+def _chance_to_open(parameters: GameParameters, cards: Cards) -> float:
     """The chance that a deal which begins so leaves a card to open with; else it begins anew."""
-    coloured = sum(setting.deck[kind] for kind in setting.coloured)
-    if setting.rules.opening_wild != "put_back" or coloured > setting.dealt:
+    coloured = sum(parameters.deck[kind] for kind in parameters.coloured)
+    if parameters.rules.opening_wild != "put_back" or coloured > parameters.dealt:
         return 1.0
-    if not setting.coloured.issuperset(cards):
+    if not parameters.coloured.issuperset(cards):
         return 1.0
-    undealt = setting.rules.n_cards - len(cards)
-    return 1 - 1 / comb(undealt, setting.dealt - len(cards))
+    undealt = parameters.rules.n_cards - len(cards)
+    return 1 - 1 / comb(undealt, parameters.dealt - len(cards))
 
 
 @lru_cache(maxsize=8)
@@ -144,11 +144,11 @@ def deals(rules: Rules, num_players: int) -> tuple[tuple[Deal, ...], Outcomes]:
     ValueError
         If there are more than `MAX_DEALS`.
     """
-    setting = Setting(rules, num_players, 1)
+    parameters = GameParameters(rules, num_players, 1)
     put_back = rules.opening_wild == "put_back"
     found: dict[Deal, float] = {}
-    for hands, left, ways in _hand_choices(setting, num_players, setting.deck, 1):
-        openings = {k: n for k, n in left.items() if not put_back or k in setting.coloured}
+    for hands, left, ways in _hand_choices(parameters, num_players, parameters.deck, 1):
+        openings = {k: n for k, n in left.items() if not put_back or k in parameters.coloured}
         for opening, copies in openings.items():
             chance = ways * copies / sum(openings.values())
             for dealer in range(num_players):
@@ -164,18 +164,18 @@ def deals(rules: Rules, num_players: int) -> tuple[tuple[Deal, ...], Outcomes]:
 
 
 def _hand_choices(
-    setting: Setting, seats: int, left: Counter[int], ways: int
+    parameters: GameParameters, seats: int, left: Counter[int], ways: int
 ) -> Iterator[tuple[tuple[Cards, ...], Counter[int], int]]:
     """Hands for so many seats, the cards left over, and in how many ways physical cards do it."""
     if seats == 0:
         yield (), left, ways
         return
-    for hand in _multisets(left, setting.rules.hand_size, 0):
+    for hand in _multisets(left, parameters.rules.hand_size, 0):
         held = Counter(hand)
         more = ways
         for kind, count in held.items():
             more *= comb(left[kind], count)
-        for others, rest, all_ways in _hand_choices(setting, seats - 1, left - held, more):
+        for others, rest, all_ways in _hand_choices(parameters, seats - 1, left - held, more):
             yield (hand, *others), rest, all_ways
 
 

@@ -1,7 +1,7 @@
 """Events: what happened at the deal and at each decision, and what of it a seat has seen.
 
-`Event.seen_by` is the one place that decides who sees what of an event. All that one seat has seen,
-in order, is its information state: it never forgets.
+`HistoryEvent.seen_by` is the one place that decides who sees what of an event. All that one seat
+has seen, in order, is its information state: it never forgets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Cards = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HistoryEvent:
     """One decision, or the deal, with everything that followed from it at once.
 
     Attributes
@@ -55,7 +55,7 @@ class Event:
         """Whether every seat saw all of it."""
         return not (self.draws or self.hands or self.shown) and self.receiver < 0
 
-    def seen_by(self, seat: int) -> Event:
+    def seen_by(self, seat: int) -> HistoryEvent:
         """The event as `seat` saw it: other seats' cards unknown, an unseen gift hidden."""
         shown = self.shown
         if shown and seat not in shown[:2]:

@@ -3,7 +3,7 @@
 Importing this module registers the game:
 
     import pyspiel
-    from pocket_uno_env import spiel_game
+    import pocket_uno_env.envs.openspiel.game
 
     game = pyspiel.load_game("python_pocket_uno(rules=pocket,players=3)")
 
@@ -44,8 +44,8 @@ from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.limits import NO_KIND
 from pocket_uno_env.rules.rules import Rules
 
-from .deals import Setting, deals
-from .events import DEAL, Event
+from .deals import GameParameters, deals
+from .events import DEAL, HistoryEvent
 from .history import History
 from .kernels import pay_row
 
@@ -106,7 +106,7 @@ class PocketUnoGame(pyspiel.Game):
 
     Attributes
     ----------
-    setting : History's `Setting`
+    parameters : GameParameters
     reward : int
         A `payoff.Reward`.
     """
@@ -122,7 +122,7 @@ class PocketUnoGame(pyspiel.Game):
             if given[name] not in choices:
                 raise ValueError(f"{name} is {given[name]!r}; expected one of {choices}")
         whole = given["deal"] == "once"
-        self.setting = Setting(rules, players, cap, whole)
+        self.parameters = GameParameters(rules, players, cap, whole)
         self.reward = int(REWARDS[given["reward"]])
         outcomes = max(players, len(rules.kinds))
         if whole:
@@ -142,7 +142,7 @@ class PocketUnoGame(pyspiel.Game):
             max_game_length=cap,
         )
         super().__init__(_game_type(rules.max_players), info, given)
-        self._root = History(self.setting)
+        self._root = History(self.parameters)
 
     def new_initial_state(self) -> PocketUnoState:
         """The state before the deal."""
@@ -153,13 +153,13 @@ class PocketUnoGame(pyspiel.Game):
 
         Its history begins there, so its information states tell what happens from there on.
         """
-        return PocketUnoState(self, History.at(self.setting, rows, place))
+        return PocketUnoState(self, History.at(self.parameters, rows, place))
 
     def max_chance_nodes_in_history(self) -> int:
         """The deal and every card that can be drawn; a play makes one more of them."""
-        setting = self.setting
-        deal = 1 if setting.whole_deal else 2 + setting.dealt
-        return deal + setting.rules.n_cards - setting.dealt - 1 + setting.max_decisions
+        parameters = self.parameters
+        deal = 1 if parameters.whole_deal else 2 + parameters.dealt
+        return deal + parameters.rules.n_cards - parameters.dealt - 1 + parameters.max_decisions
 
     def make_py_observer(
         self, iig_obs_type: Any = None, params: dict[str, Any] | None = None
@@ -171,7 +171,7 @@ class PocketUnoGame(pyspiel.Game):
         own = pyspiel.PrivateInfoType.SINGLE_PLAYER
         if not kind.public_info or kind.private_info != own:
             raise ValueError(f"{SHORT_NAME} is observed with public and own private information")
-        return PocketUnoObserver(self.setting, bool(kind.perfect_recall))
+        return PocketUnoObserver(self.parameters, bool(kind.perfect_recall))
 
 
 class PocketUnoState(pyspiel.State):
@@ -203,7 +203,7 @@ class PocketUnoState(pyspiel.State):
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return self.line.outcome_name(action)
-        return self.line.setting.catalogue.name(action)
+        return self.line.parameters.catalogue.name(action)
 
     def is_terminal(self) -> bool:
         """Whether the round is over."""
@@ -214,7 +214,7 @@ class PocketUnoState(pyspiel.State):
         payoffs = np.zeros(self.num_players())
         if self.line.over:
             game = self.get_game()
-            pay_row(self.line.setting.table, self.line.rows, game.reward, payoffs)
+            pay_row(self.line.parameters.table, self.line.rows, game.reward, payoffs)
         return payoffs.tolist()  # type: ignore[no-any-return]
 
     def resample_from_infostate(
@@ -252,26 +252,26 @@ class PocketUnoObserver:
         observer to the left.
     """
 
-    def __init__(self, setting: Setting, perfect_recall: bool) -> None:
-        self._setting = setting
+    def __init__(self, parameters: GameParameters, perfect_recall: bool) -> None:
+        self._parameters = parameters
         self._recall = perfect_recall
-        size = observation_size(setting.rules, setting.num_players)
-        seats, kinds = setting.num_players, len(setting.kinds)
-        self._blocks = np.cumsum([seats, len(setting.catalogue), seats, kinds])
+        size = observation_size(parameters.rules, parameters.num_players)
+        seats, kinds = parameters.num_players, len(parameters.kinds)
+        self._blocks = np.cumsum([seats, len(parameters.catalogue), seats, kinds])
         width = int(self._blocks[-1]) + kinds
-        lines = setting.max_decisions + 1 if perfect_recall else 0
+        lines = parameters.max_decisions + 1 if perfect_recall else 0
         self.tensor = np.zeros(size + lines * width, np.float32)
         self.dict = {"observation": self.tensor[:size]}
         if perfect_recall:
             self.dict["events"] = self.tensor[size:].reshape(lines, width)
-        self._copies = np.array([setting.deck[kind] for kind in range(kinds)], np.float32)
+        self._copies = np.array([parameters.deck[kind] for kind in range(kinds)], np.float32)
 
     def set_from(self, state: PocketUnoState, player: int) -> None:
         """Fill `tensor` with what `player` knows in `state`."""
         self.tensor.fill(0)
         line = state.line
         if line.rows is not None:
-            observe_row(self._setting.table, line.rows, player, self.dict["observation"])
+            observe_row(self._parameters.table, line.rows, player, self.dict["observation"])
         if self._recall:
             for i, event in enumerate(line.events):
                 self._write(event.seen_by(player), player, self.dict["events"][i])
@@ -283,20 +283,20 @@ class PocketUnoObserver:
             return line.seen(player)
         if line.rows is None:
             return f"seat {player}, before the deal"
-        return render_text(sight(self._setting.rules, line.rows, player))
+        return render_text(sight(self._parameters.rules, line.rows, player))
 
-    def _write(self, event: Event, player: int, out: np.ndarray) -> None:
-        seats = self._setting.num_players
+    def _write(self, event: HistoryEvent, player: int, out: np.ndarray) -> None:
+        seats = self._parameters.num_players
         actor, action, drawn, own, _ = np.split(out, self._blocks)
         seen = out[self._blocks[-1] :]
         actor[(event.seat - player) % seats] = 1
         if event.action == DEAL:
-            plays = self._setting.catalogue.actions
+            plays = self._parameters.catalogue.actions
             action[[play.kind for play in plays].index(event.opening)] = 1
         elif event.action >= 0:
             action[event.action] = 1
         for seat, cards in event.draws:
-            drawn[(seat - player) % seats] += len(cards) / self._setting.rules.n_cards
+            drawn[(seat - player) % seats] += len(cards) / self._parameters.rules.n_cards
             self._count(cards, own)
         for hand in event.hands:
             self._count(hand or (), seen)

@@ -22,9 +22,9 @@ from pocket_uno_env.row_kernels import mask_rows
 from pocket_uno_env.rules.actions import Move
 from pocket_uno_env.rules.cards import MAX_CARDS
 
-from .deals import Outcomes, Setting, deal_outcomes, deals
-from .events import DEAL, Cards, Event, card_list
-from .kernels import apply_row, deal_row, play_out_row, redeal_row
+from .deals import GameParameters, Outcomes, deal_outcomes, deals
+from .events import DEAL, Cards, HistoryEvent, card_list
+from .kernels import apply_row, play_out_row, redeal_row, start_row
 
 _FIRST = np.zeros(1, np.int64)
 _LOG_SIZE = 16 * MAX_CARDS
@@ -35,7 +35,7 @@ class History:
 
     Attributes
     ----------
-    setting : Setting
+    parameters : GameParameters
     outcomes : Outcomes
         What may happen next by chance; empty where a seat decides, and at the end.
     rows : structured array, dtype `state.ROW`, shape ``(1,)``, or None
@@ -43,31 +43,39 @@ class History:
         draw pile means nothing.
     to_act : int or None
         The seat that decides next; None where chance does, and at the end.
-    events : tuple of Event
+    events : tuple of HistoryEvent
     """
 
     __slots__ = (
-        "_action", "_deal", "_drawn", "_seen", "events", "outcomes", "rows", "setting", "to_act",
+        "_action",
+        "_deal",
+        "_drawn",
+        "_seen",
+        "events",
+        "outcomes",
+        "parameters",
+        "rows",
+        "to_act",
     )  # fmt: skip
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    def __init__(self, parameters: GameParameters) -> None:
+        self.parameters = parameters
         self.rows: Any = None
-        self.events: tuple[Event, ...] = ()
-        self._seen = tuple(f"seat {seat}" for seat in range(setting.num_players))
+        self.events: tuple[HistoryEvent, ...] = ()
+        self._seen = tuple(f"seat {seat}" for seat in range(parameters.num_players))
         self._deal: tuple[int, ...] = ()
         self._action: int | None = None
         self._drawn: Cards = ()
-        self.outcomes: Outcomes = deal_outcomes(setting, ())
+        self.outcomes: Outcomes = deal_outcomes(parameters, ())
         self.to_act: int | None = None
 
     @classmethod
-    def at(cls, setting: Setting, rows: Any, place: int) -> History:
+    def at(cls, parameters: GameParameters, rows: Any, place: int) -> History:
         """What the seat to act in ``rows[place]`` knows, as a history without a past.
 
         The rest is dealt anew, as by `resampled`.
         """
-        history = cls(setting)
+        history = cls(parameters)
         history.rows = _copied(rows[place : place + 1])
         history.outcomes, history.to_act = (), int(rows["to_act"][place])
         return history.resampled(int(rows["policy_rng"][place]))
@@ -85,8 +93,8 @@ class History:
         """The legal actions of the seat to act, ascending; empty if there is none."""
         if self.to_act is None:
             return []
-        mask = np.zeros((1, len(self.setting.catalogue)), np.int8)
-        mask_rows(self.setting.table, self.rows, _FIRST, mask)
+        mask = np.zeros((1, len(self.parameters.catalogue)), np.int8)
+        mask_rows(self.parameters.table, self.rows, _FIRST, mask)
         return np.flatnonzero(mask[0]).tolist()
 
     def seen(self, seat: int) -> str:
@@ -94,20 +102,20 @@ class History:
         if self.rows is None:
             hand = self._dealt_hands()[seat]
         else:
-            hand = self.setting.hand(self.rows[0], seat)
+            hand = self.parameters.hand(self.rows[0], seat)
         turn = "" if self.to_act is None else f"; {self.to_act} to act"
-        return f"{self._seen[seat]}; holds {card_list(self.setting.kinds, hand)}{turn}"
+        return f"{self._seen[seat]}; holds {card_list(self.parameters.kinds, hand)}{turn}"
 
     def text(self) -> str:
         """Everything that has happened, in words."""
-        setting = self.setting
-        parts = [event.text(setting.kinds, setting.catalogue.names) for event in self.events]
+        parameters = self.parameters
+        parts = [event.text(parameters.kinds, parameters.catalogue.names) for event in self.events]
         if self.rows is None:
             parts.append(f"dealt {' '.join(map(str, self._deal)) or 'nothing'}")
         elif self._action is not None:
-            parts.append(f"{self.rows['to_act'][0]} {setting.catalogue.names[self._action]}")
+            parts.append(f"{self.rows['to_act'][0]} {parameters.catalogue.names[self._action]}")
         if self._drawn:
-            parts.append(f"drawn {card_list(setting.kinds, self._drawn)}")
+            parts.append(f"drawn {card_list(parameters.kinds, self._drawn)}")
         return "; ".join(parts)
 
     def played_out(self, policy: int, reward: int, seed: int) -> np.ndarray:
@@ -129,33 +137,33 @@ class History:
         while line.outcomes:
             ids, chances = zip(*line.outcomes, strict=True)
             line = line.after(int(rng.choice(ids, p=chances)))
-        payoffs, cap = np.zeros(self.setting.num_players), self.setting.max_decisions
+        payoffs, cap = np.zeros(self.parameters.num_players), self.parameters.max_decisions
         arguments = (np.uint64(seed), cap, reward, payoffs)
-        play_out_row(self.setting.table, _copied(line.rows), policy, *arguments)
+        play_out_row(self.parameters.table, _copied(line.rows), policy, *arguments)
         return payoffs
 
     def outcome_name(self, outcome: int) -> str:
         """A random outcome in words."""
-        setting = self.setting
+        parameters = self.parameters
         if self.rows is not None or self._action == DEAL:
-            return f"draw {setting.kinds[outcome]}"
-        if setting.whole_deal:
-            deal = deals(setting.rules, setting.num_players)[0][outcome]
-            hands = " / ".join(card_list(setting.kinds, hand) for hand in deal.hands)
-            return f"{deal.dealer} deals {hands}, {setting.kinds[deal.opening]} opens"
+            return f"draw {parameters.kinds[outcome]}"
+        if parameters.whole_deal:
+            deal = deals(parameters.rules, parameters.num_players)[0][outcome]
+            hands = " / ".join(card_list(parameters.kinds, hand) for hand in deal.hands)
+            return f"{deal.dealer} deals {hands}, {parameters.kinds[deal.opening]} opens"
         if not self._deal:
             return f"{outcome} deals"
         number = len(self._deal) - 1
-        if number == setting.dealt:
-            return f"{setting.kinds[outcome]} opens"
-        return f"deal {setting.kinds[outcome]} to {setting.receiver(self._deal[0], number)}"
+        if number == parameters.dealt:
+            return f"{parameters.kinds[outcome]} opens"
+        return f"deal {parameters.kinds[outcome]} to {parameters.receiver(self._deal[0], number)}"
 
     def after(self, choice: int) -> History:
         """The history with one more decision or random outcome; `choice` must be possible."""
         made = self._copy()
         if self.rows is None and self._action is None:
             made._deal = (*self._deal, choice)
-            made.outcomes = deal_outcomes(self.setting, made._deal)
+            made.outcomes = deal_outcomes(self.parameters, made._deal)
             if made.outcomes:
                 return made
             made._action = DEAL
@@ -182,9 +190,9 @@ class History:
             raise ValueError("no seat is to act here, whose guess of the hidden cards it could be")
         made = self._copy()
         made.rows = _copied(self.rows)
-        redeal_row(self.setting.table, made.rows, seat, new_unseen(), np.uint64(seed))
+        redeal_row(self.parameters.table, made.rows, seat, new_unseen(), np.uint64(seed))
         made.events = tuple(event.seen_by(seat) for event in self.events)
-        made._seen = tuple(f"seat {other}" for other in range(self.setting.num_players))
+        made._seen = tuple(f"seat {other}" for other in range(self.parameters.num_players))
         for event in made.events:
             made._note(event)
         return made
@@ -213,47 +221,47 @@ class History:
 
     def _attempt(self, log: np.ndarray) -> Any:
         """The row after the action with the cards drawn so far; `log` says what it drew."""
-        setting = self.setting
+        parameters = self.parameters
         log[0] = 0
         if self.rows is None:
             dealer, dealt = self._dealt()
-            rest = setting.deck - Counter(dealt) - Counter(self._drawn)
+            rest = parameters.deck - Counter(dealt) - Counter(self._drawn)
             order = [*dealt, *self._drawn, *rest.elements()]
             rows = new_rows(1)
             deck = np.array(order, np.uint8)
-            deal_row(setting.table, rows, setting.num_players, dealer, deck, log)
+            start_row(parameters.table, rows, parameters.num_players, dealer, deck, log)
             return rows
         rows = _copied(self.rows)
         drawn = np.array(self._drawn, np.uint8)
-        cap = setting.max_decisions
-        apply_row(setting.table, rows, self._action, drawn, cap, log)
+        cap = parameters.max_decisions
+        apply_row(parameters.table, rows, self._action, drawn, cap, log)
         return rows
 
     def _pile(self) -> Counter[int]:
         """What is in the draw pile before the pending action."""
         if self.rows is None:
-            return self.setting.deck - Counter(self._dealt()[1])
+            return self.parameters.deck - Counter(self._dealt()[1])
         row = self.rows[0]
         pile = row["draw_pile"][: row["draw_count"]].tolist()
-        return Counter(self.setting.kind_of[card] for card in pile)
+        return Counter(self.parameters.kind_of[card] for card in pile)
 
     def _dealt(self) -> tuple[int, list[int]]:
         """The dealer, and the cards dealt so far, in order; the last one is the opening card."""
-        setting = self.setting
-        if not setting.whole_deal:
+        parameters = self.parameters
+        if not parameters.whole_deal:
             return self._deal[0], list(self._deal[1:])
-        deal = deals(setting.rules, setting.num_players)[0][self._deal[0]]
+        deal = deals(parameters.rules, parameters.num_players)[0][self._deal[0]]
         left = [list(hand) for hand in deal.hands]
-        order = [left[setting.receiver(deal.dealer, i)].pop() for i in range(setting.dealt)]
+        order = [left[parameters.receiver(deal.dealer, i)].pop() for i in range(parameters.dealt)]
         return deal.dealer, [*order, deal.opening]
 
     def _dealt_hands(self) -> tuple[Cards, ...]:
         """What has been dealt to each seat so far, sorted."""
-        hands: list[list[int]] = [[] for _ in range(self.setting.num_players)]
+        hands: list[list[int]] = [[] for _ in range(self.parameters.num_players)]
         if self._deal:
             dealer, cards = self._dealt()
-            for i, card in enumerate(cards[: self.setting.dealt]):
-                hands[self.setting.receiver(dealer, i)].append(card)
+            for i, card in enumerate(cards[: self.parameters.dealt]):
+                hands[self.parameters.receiver(dealer, i)].append(card)
         return tuple(tuple(sorted(hand)) for hand in hands)
 
     def _commit(self, rows: Any, draws: tuple[tuple[int, Cards], ...]) -> None:
@@ -264,8 +272,8 @@ class History:
         self.events = (*self.events, event)
         self._note(event)
 
-    def _note(self, event: Event) -> None:
-        kinds, actions = self.setting.kinds, self.setting.catalogue.names
+    def _note(self, event: HistoryEvent) -> None:
+        kinds, actions = self.parameters.kinds, self.parameters.catalogue.names
         if event.open:
             text = event.text(kinds, actions)
             self._seen = tuple(f"{seen}; {text}" for seen in self._seen)
@@ -275,25 +283,25 @@ class History:
             for seat, seen in enumerate(self._seen)
         )
 
-    def _event(self, rows: Any, draws: tuple[tuple[int, Cards], ...]) -> Event:
+    def _event(self, rows: Any, draws: tuple[tuple[int, Cards], ...]) -> HistoryEvent:
         """The pending action with what followed from it; `rows` is the game after it."""
-        setting, row = self.setting, rows[0]
+        parameters, row = self.parameters, rows[0]
         if self.rows is None:
             dealer, cards = self._dealt()
-            return Event(dealer, DEAL, draws, self._dealt_hands(), opening=cards[-1])
+            return HistoryEvent(dealer, DEAL, draws, self._dealt_hands(), opening=cards[-1])
         before = self.rows[0]
         seat = int(before["to_act"])
         assert self._action is not None
-        event = Event(seat, self._action, draws)
-        move = setting.catalogue.actions[self._action].move
+        event = HistoryEvent(seat, self._action, draws)
+        move = parameters.catalogue.actions[self._action].move
         if move == Move.GIVE:
             return replace(event, receiver=_seat_after(before, seat))
         if move == Move.CHALLENGE:
             owner = int(before["actor"])
-            event = replace(event, shown=(seat, owner, setting.hand(before, owner)))
-        if setting.rules.seven_zero and _hands_moved(before, row, seat):
-            seats = range(setting.num_players)
-            return replace(event, hands=tuple(setting.hand(row, s) for s in seats))
+            event = replace(event, shown=(seat, owner, parameters.hand(before, owner)))
+        if parameters.rules.seven_zero and _hands_moved(before, row, seat):
+            seats = range(parameters.num_players)
+            return replace(event, hands=tuple(parameters.hand(row, s) for s in seats))
         return event
 
 

@@ -22,7 +22,7 @@ from pocket_uno_env.rules.phases import End
 
 
 @kernel
-def deal_row(rules: Any, rows: Any, num_players: Any, dealer: Any, deck: Any, log: Any) -> None:
+def start_row(rules: Any, rows: Any, num_players: Any, dealer: Any, deck: Any, log: Any) -> None:
     """Start a game in the first row with a given dealer and deck (uint8 kinds, all cards)."""
     new_game(rows[0], num_players, np.uint64(0))
     deal_round(rules[0], rows[0], dealer, deck, log)
