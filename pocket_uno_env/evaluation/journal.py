@@ -30,7 +30,7 @@ from pocket_uno_env.files import FileError, only_writer, read_json, write_json
 from pocket_uno_env.rules.phases import End
 
 from .arena import COLUMNS, Games
-from .behavior import Count
+from .behavior import Stat
 from .draw_luck import FEATURES
 from .plan import Plan, Task
 from .tournament import Played
@@ -263,7 +263,7 @@ def _layout(plan: Plan, task: Task) -> dict[str, tuple[str, tuple[int, ...]]]:
         "rounds": ("<i4", games),
     }
     if plan.behavior:
-        found["behavior"] = ("<i8", (n, n, len(Count)))
+        found["behavior"] = ("<i8", (n, n, len(Stat)))
     if plan.control:
         found["luck"] = ("<f4", (count, n, FEATURES))
     return found

@@ -23,7 +23,7 @@ from pocket_uno_env.envs.gym import PocketUnoEnv
 from pocket_uno_env.envs.learner_games import LearnerGames
 from pocket_uno_env.evaluation import arena, plan, tournament
 from pocket_uno_env.evaluation.fingerprint import fingerprint
-from pocket_uno_env.evaluation.plan import THINKER_DEALS, knows_the_pile, plan_of
+from pocket_uno_env.evaluation.plan import THINKER_DEALS, plan_of
 from pocket_uno_env.play.analysis import analyse
 from pocket_uno_env.play.table import Table
 from pocket_uno_env.rows import reset_rows
@@ -465,9 +465,7 @@ def test_agents_say_what_they_are_and_wrappers_hand_it_on(name, repeatable, thin
     agent = load(name)
     assert (agent.repeatable, agent.budget is not None) == (repeatable, thinks)
     assert agent.clairvoyant == clairvoyant
-    assert plan.repeatable(agent) == repeatable
     assert plan.thinks(agent) == thinks
-    assert knows_the_pile(agent) == clairvoyant
 
 
 def test_a_search_is_as_repeatable_as_its_policy():

@@ -15,7 +15,7 @@ from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.evaluation.arena import Games
 from pocket_uno_env.evaluation.behavior import profile
 from pocket_uno_env.evaluation.fingerprint import fingerprint
-from pocket_uno_env.evaluation.plan import Plan, knows_the_pile, plan_of, repeatable
+from pocket_uno_env.evaluation.plan import Plan, plan_of
 from pocket_uno_env.evaluation.statistics.estimates import (
     CONFIDENCE,
     Estimate,
@@ -161,10 +161,10 @@ def tournament_report(
     """
     games = [of.games for of in played]
     deals = max(of.deals for of in games)
-    rules = plan.setting.rules
+    rules = plan.setup.rules
     report = evaluation(rules, plan.num_players, deals, plan.seed, plan.max_cycles, games)
     compared = sum(len(of.agents) > 1 for of in games)
-    cheats = [agent.name for agent in agents if knows_the_pile(agent)]
+    cheats = [agent.name for agent in agents if agent.clairvoyant]
     control = plan.control and not cheats
     for entry, of in zip(report["line_ups"], played, strict=True):
         for figure, number in zip(entry["figures"], of.games.agents, strict=True):
@@ -184,7 +184,7 @@ def tournament_report(
                     "name": agent.name,
                     "kind": "compiled" if agent.policy is not None else type(agent).__name__,
                     "fingerprint": fingerprint(agent),
-                    "repeatable": repeatable(agent),
+                    "repeatable": agent.repeatable,
                 }
                 for agent in agents
             ],
