@@ -38,7 +38,8 @@ def first(*names):
     raise ImportError(names)
 
 Policy = first("pocket_uno_env.agents.scripted.policies.Policy", "pocket_uno_env.scripted.Policy")
-LearnerVecEnv = first("pocket_uno_env.envs.sb3.LearnerVecEnv", "pocket_uno_env.sb3_env.LearnerVecEnv")
+LearnerVecEnv = first(
+    "pocket_uno_env.envs.sb3.LearnerVecEnv", "pocket_uno_env.sb3_env.LearnerVecEnv")
 
 HOUSE = {
     "stacking": {"stacking": "same"}, "stacking any": {"stacking": "any"},
@@ -68,8 +69,9 @@ def plain(value):
 
 def aec(preset, fields, n):
     """One game after the other in the PettingZoo environment, random legal play."""
-    env = pocket_uno_v0.raw_env(rules=Rules.preset(preset, **fields), num_players=n, episode="match",
-                                reward="points", max_cycles=400, max_rounds=3)
+    env = pocket_uno_v0.raw_env(
+        rules=Rules.preset(preset, **fields), num_players=n, episode="match", reward="points",
+        max_cycles=400, max_rounds=3)
     digest, rng, count, seed = hashlib.sha256(), np.random.default_rng(1), 0, 0
     while count < decisions:
         env.reset(seed=seed)
@@ -90,7 +92,8 @@ def aec(preset, fields, n):
             count += 1
         digest.update(np.float64(list(env._cumulative_rewards.values())).tobytes())
         digest.update(plain(env.record()) + plain(env.snapshot()))
-    note("PettingZoo: observations, masks, states, rewards, records", title(preset, fields, n), count, digest)
+    note("PettingZoo: observations, masks, states, rewards, records",
+         title(preset, fields, n), count, digest)
 
 def batch(preset, fields, n):
     """Many games at once, in both forms of observations, by random and by strong."""
@@ -149,11 +152,11 @@ def training():
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "run"
         subprocess.run(
-            [sys.executable, "train.py", "--opponents", "greedy", "strong", "--seed", "3", "--deals",
-             "0", "--games", "64", "--rollout", "32", "--batch-size", "512", "--teacher-steps", "8192",
-             "--teacher-batch-size", "512", "--lookahead-steps", "8192", "--lookahead-batch-size",
-             "512", "--steps", "8192", "--self-play", "0.5", "--pool-every", "1", "--precision",
-             "float32", "--out", str(out)],
+            [sys.executable, "train.py", "--opponents", "greedy", "strong", "--seed", "3",
+             "--deals", "0", "--games", "64", "--rollout", "32", "--batch-size", "512",
+             "--teacher-steps", "8192", "--teacher-batch-size", "512", "--lookahead-steps", "8192",
+             "--lookahead-batch-size", "512", "--steps", "8192", "--self-play", "0.5",
+             "--pool-every", "1", "--precision", "float32", "--out", str(out)],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         digest = hashlib.sha256()
         for key, value in sorted(load_file(out / "model.safetensors").items()):
@@ -164,8 +167,9 @@ def evaluation(*arguments):
     """The report of an evaluation, without what it took and by whom."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "x.json"
-        subprocess.run([sys.executable, "evaluate.py", *arguments, "--seed", "2", "--json", str(out)],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "evaluate.py", *arguments, "--seed", "2", "--json", str(out)],
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         report = json.loads(out.read_text())
         figures = [line_up["figures"] for line_up in report["line_ups"]]
         note("evaluate.py: figures", " ".join(arguments), 1, hashlib.sha256(plain(figures)))
@@ -190,13 +194,14 @@ for preset, n in (("pocket", 2), ("pocket", 4), ("classic", 3)):
 if train:
     training()
     evaluation("--agents", "greedy", "strong", "pocket-2p", "--deals", "200", "--control")
-    evaluation("--agents", "greedy", "strong", "--deals", "50", "--num-players", "4", "--episode", "match")
+    evaluation("--agents", "greedy", "strong", "--deals", "50", "--num-players", "4",
+               "--episode", "match")
 print(json.dumps(found))
 '''
 
 
 def play(checkout: Path, decisions: int, train: bool) -> dict[str, dict[str, list[object]]]:
-    """What a checkout says of all cases: section -> case -> decisions and hash."""
+    """The results of a checkout: section -> case -> decisions and hash."""
     python = checkout / ".venv" / "bin" / "python"
     done = subprocess.run(
         [str(python), "-c", PLAY, str(decisions), "train" if train else ""],

@@ -15,8 +15,7 @@ import numpy as np
 import onnxruntime
 
 from pocket_uno_env.agents import load
-from pocket_uno_env.evaluation.arena import play
-from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
+from pocket_uno_env.evaluation import play, rate_estimate
 from pocket_uno_env.training.export_onnx import export
 
 NETWORK = "pocket-2p"

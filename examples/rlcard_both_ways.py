@@ -18,8 +18,7 @@ from rlcard.utils import reorganize
 
 from pocket_uno_env.agents import Agent, load
 from pocket_uno_env.agents.rlcard import RlcardAgent, RlcardPlayer
-from pocket_uno_env.evaluation.arena import play
-from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
+from pocket_uno_env.evaluation import play, rate_estimate
 
 OURS = ("random", "greedy", "strong", "classic-2p")
 

@@ -52,6 +52,12 @@ def write_whole(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def remove_partial(path: Path) -> None:
+    """Delete what is left of writes of `path` whose process died; nobody else may be writing it."""
+    for part in path.parent.glob(f".{path.name}.*.part"):
+        part.unlink()
+
+
 @contextmanager
 def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
     place = Path(os.path.realpath(path))

@@ -31,7 +31,7 @@ def load(path: Path, rules: Rules) -> Network:
         network = Network(*(tensors[name] for name in Network._fields))
     except (run_folder.RunError, KeyError) as error:
         raise AgentError(f"cannot load the belief network {path}: {error}") from error
-    if about.get("format") != FORMAT or about.get("cards") != _cards(rules):
+    if about.get("format") != FORMAT or about.get("cards") != cards_of(rules):
         raise AgentError(
             f"the belief network {path} was trained for other cards, or by another version, than "
             f"rules {rules.name!r} ask for"
@@ -39,7 +39,8 @@ def load(path: Path, rules: Rules) -> Network:
     return network
 
 
-def _cards(rules: Rules) -> list[str]:
+def cards_of(rules: Rules) -> list[str]:
+    """The cards of the deck, sorted: what a network is trained for."""
     return sorted(rules.deck)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import flat, run_layers, widest
+from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size, write_observation
 from pocket_uno_env.observation.canonical import ColorTables, color_tables, write_view
 from pocket_uno_env.observation.full_state import state_size, write_state
@@ -142,7 +143,5 @@ def share_of_win(rules, row, mask, critic):
     else:
         seen[:] = critic.plain
     write_hidden(rules, row, critic.kinds, critic.order, critic.state, critic.seen[size:])
-    worth = run_layers(critic.weights, critic.sizes, critic.seen, critic.values)[0]
-    # A round pays 1 for the winner and -1/(n-1) for each of the others.
-    seats = np.float64(row.num_players)
-    return min(max((worth * (seats - 1.0) + 1.0) / seats, 0.0), 1.0)
+    value = run_layers(critic.weights, critic.sizes, critic.seen, critic.values)[0]
+    return win_share(value, np.float64(row.num_players))

@@ -14,6 +14,7 @@ from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import flat, run_layers
 from pocket_uno_env.compiled.rng import next_state, uniform
+from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
 from pocket_uno_env.observation.canonical import color_tables, plain_actions, to_view, view_actions
 from pocket_uno_env.row_kernels import mask_rows, observe_rows
@@ -239,9 +240,7 @@ class PolicyAgent(Agent):
         x = observations[0]
         for i, (weight, bias) in enumerate(self._critic):
             x = weight @ (np.maximum(x, 0) if i else x) + bias
-        # The reward is 1 for the winner and -1/(n-1) for each of the others.
-        n = self.num_players
-        return min(max((float(x[0]) * (n - 1) + 1) / n, 0.0), 1.0)
+        return float(win_share(float(x[0]), float(self.num_players)))
 
 
 def look(

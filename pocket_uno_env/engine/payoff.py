@@ -29,6 +29,12 @@ def win_payoffs(num_players, winner, out):
 
 
 @kernel
+def win_share(value, num_players):
+    """The share of a win, from 0 to 1, that an expected `win_payoffs` of `value` means."""
+    return min(max((value * (num_players - 1.0) + 1.0) / num_players, 0.0), 1.0)
+
+
+@kernel
 def round_payoffs(rules, row, reward, out):
     """Write what the finished round pays into ``out`` (float64, shape ``(num_players,)``).
 

@@ -1,1 +1,51 @@
-"""Matched games between agents, and what can be said from them."""
+"""Evaluation: matched games between agents, and what they say about their strength.
+
+What notebooks and programs need is here; `program` is evaluate.py.
+
+| module | holds |
+|---|---|
+| `line_ups` | designs: which agents meet at which places |
+| `matches` | the kernels: rounds and matches in parallel, from common deals |
+| `arena` | matched games between agents, in chunks; `play` |
+| `behavior`, `draw_luck` | counts of what agents do; the luck of their draws |
+| `fingerprint`, `plan` | whether an agent has changed; everything that decides a tournament |
+| `tournament`, `journal` | runs a plan task by task; keeps the results on disk |
+| `workers`, `ray_workers` | play the tasks: in this process, in several, on a Ray cluster |
+| `ladder` | fixed agents with published ratings, and the rating of a newcomer |
+| `statistics` | estimates, sequential test, verdicts, ratings, adjustment for luck |
+| `report` | the report, and its tables, plots and page |
+"""
+
+from .arena import ArenaError, Chunk, Games, GameSetup, play
+from .behavior import opening_hands
+from .line_ups import DesignError, line_ups
+from .plan import Plan, plan_of
+from .report.report import compare
+from .statistics.estimates import Estimate, mean_estimate, rate_estimate
+from .statistics.ratings import openskill, rate_against, ratings
+from .statistics.sprt import Sprt
+from .statistics.verdicts import Verdict, deals_needed, verdict
+
+__all__ = [
+    "ArenaError",
+    "Chunk",
+    "DesignError",
+    "Estimate",
+    "GameSetup",
+    "Games",
+    "Plan",
+    "Sprt",
+    "Verdict",
+    "compare",
+    "deals_needed",
+    "line_ups",
+    "mean_estimate",
+    "opening_hands",
+    "openskill",
+    "plan_of",
+    "play",
+    "rate_against",
+    "rate_estimate",
+    "ratings",
+    "verdict",
+]

@@ -2,12 +2,11 @@
 
 The deal, with its dealer and the order of its cards, is the same in each rotation and for every
 line-up; the agents move round the table, and each game has its own randomness for them. So nobody
-gets the better cards, and luck cancels within the *block*, all rotations of one deal, which is the
+gets better cards, and luck cancels within the *block*, all rotations of one deal, which is the
 independent sample of the statistics.
 
-A *chunk* is some consecutive deals of one line-up. It is played for itself, whatever else is
-played and wherever, so that a tournament may be split, stopped and resumed at will
-(`tournament`).
+A *chunk* is a number of consecutive deals of one line-up. It does not depend on what else is played
+and where, so that a tournament can be split, stopped and resumed (`tournament`).
 """
 
 from __future__ import annotations
@@ -27,22 +26,21 @@ from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
 from .line_ups import line_ups
-from .matches import Book, Replay, advance, deal_games, step_games, transcripts
+from .matches import Book, FinishedGames, advance, apply_actions, deal_games, transcripts
 
 CHUNK_DEALS = 256
-"""Deals that are played side by side; of agents that repeat themselves results don't depend on
-it."""
+"""Deals that are played in parallel; the results of repeatable agents do not depend on it."""
 MOST = {
     "deals": 100_000_000,
     "chunk_deals": 100_000,
     "max_cycles": 1_000_000_000,
     "max_rounds": 1_000_000,
 }
-"""The largest numbers that are taken for what is meant."""
+"""The largest values that are accepted; larger ones are taken for mistakes."""
 EPISODES = ("round", "match")
 
 _PYTHON = -1
-"""Stands for a policy where an agent is none and has to be asked."""
+"""In place of a policy: the agent is not compiled and is asked in Python."""
 
 
 class ArenaError(ValueError):
@@ -50,8 +48,8 @@ class ArenaError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What decides a game beside the agents; checked when it is made.
+class GameSetup:
+    """Everything that decides a game except the agents; checked when it is made.
 
     Attributes
     ----------
@@ -92,14 +90,14 @@ class Setting:
 
 
 def check_number(name: str, value: int) -> None:
-    """`ArenaError` unless `value` is from 1 to the most there may be of `name`."""
+    """Raise ArenaError unless `value` is from 1 to ``MOST[name]``."""
     if not 1 <= value <= MOST[name]:
         raise ArenaError(f"{name} is {value}; expected a number from 1 to {MOST[name]:,}")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Games:
-    """All games of one line-up, one line for each deal and one column for each rotation.
+    """The results of one line-up, with a row for each deal and a column for each rotation.
 
     There are n rotations at a table of n, or as many as `count_rotations` says.
 
@@ -141,11 +139,11 @@ class Games:
 
     @property
     def agents(self) -> list[int]:
-        """Who takes part, each once, in the order of the line-up."""
+        """The agents, each once, in the order of the line-up."""
         return list(dict.fromkeys(self.lineup))
 
     def name(self, agent: int) -> str:
-        """What `agent` is called."""
+        """The name of `agent`."""
         return self.names[self.places(agent)[0]]
 
     def win_rates(self, agent: int) -> np.ndarray:
@@ -164,11 +162,11 @@ class Games:
         return np.asarray(self.points[:, :, self.places(agent)].mean(axis=(1, 2)))
 
     def count(self, end: End) -> int:
-        """How many games ended so."""
+        """How many games ended this way."""
         return int((self.end == end).sum())
 
     def first(self, deals: int) -> Games:
-        """The first so many deals."""
+        """The first `deals` deals."""
         return Games(self.lineup, self.names, *(getattr(self, name)[:deals] for name in COLUMNS))
 
     def places(self, agent: int) -> list[int]:
@@ -209,7 +207,7 @@ def play(
     deals : int
         From 1. Deal i follows from (`seed`, i) alone, whatever the number of deals.
     seed, episode, max_cycles, max_rounds
-        See `Setting`.
+        See `GameSetup`.
     lineups : sequence of sequences of int, optional
         Agents by their number in `agents`, `num_players` in each; default `line_ups.line_ups`.
     on_record : callable, optional
@@ -239,7 +237,7 @@ def play(
     >>> games = play("pocket", 2, [load("greedy"), load("random")], deals=100, seed=0)
     >>> win_rate = games[0].win_rates(0).mean()
     """
-    setting = Setting(Rules.of(rules), num_players, seed, episode, max_cycles, max_rounds)
+    setup = GameSetup(Rules.of(rules), num_players, seed, episode, max_cycles, max_rounds)
     check_number("deals", deals)
     if not agents:
         raise ArenaError("no agents; expected at least one")
@@ -249,13 +247,13 @@ def play(
     for agent in agents:
         if not isinstance(agent, Agent):
             raise ArenaError(f"agents hold {agent!r}; expected agents, as `load` makes them")
-        agent.check(setting.rules, num_players)
+        agent.check(setup.rules, num_players)
     played = []
     for table in tables:
         chunks = []
         for first in range(0, deals, max(1, chunk_deals)):
             count = min(max(1, chunk_deals), deals - first)
-            chunk = Chunk(setting, agents, table, first, count, on_record is not None, on_finished)
+            chunk = Chunk(setup, agents, table, first, count, on_record is not None, on_finished)
             chunks.append(chunk.games())
             if on_record is not None:
                 for record in chunk.records():
@@ -296,7 +294,7 @@ class Chunk:
 
     Parameters
     ----------
-    setting : Setting
+    setup : GameSetup
     agents : sequence of Agent
     lineup : tuple of int
     first, count : int
@@ -320,7 +318,7 @@ class Chunk:
 
     def __init__(
         self,
-        setting: Setting,
+        setup: GameSetup,
         agents: Sequence[Agent],
         lineup: tuple[int, ...],
         first: int,
@@ -329,7 +327,7 @@ class Chunk:
         on_finished: Callable[[int], None] | None = None,
         rotations: int | None = None,
     ) -> None:
-        self.setting, self.agents, self.lineup = setting, agents, lineup
+        self.setup, self.agents, self.lineup = setup, agents, lineup
         self.first, self.count = first, count
         self.rotations = count_rotations(lineup, agents) if rotations is None else rotations
         n, games = len(lineup), count * self.rotations
@@ -346,7 +344,7 @@ class Chunk:
 
     def deal(self) -> tuple[Any, Book]:
         """The games as they were dealt, with an empty book."""
-        of = self.setting
+        of = self.setup
         key = hashlib.sha256("\n".join(self.names).encode()).digest()
         return deal_games(
             of.rules,
@@ -360,7 +358,7 @@ class Chunk:
         )
 
     def games(self) -> Games:
-        """What came of it."""
+        """The results."""
         n = len(self.lineup)
         book = self.book
         winner = np.where(book.winner < 0, -1, (book.winner - self.rotation) % n).astype(np.int8)
@@ -377,19 +375,20 @@ class Chunk:
             book.rounds.astype(np.int32).reshape(shape),
         )
 
-    def replay(self) -> Replay:
-        """What it takes to play the games again (`behavior`, `control`)."""
+    def finished_games(self) -> FinishedGames:
+        """The games, to be played again by `behavior` and `draw_luck`."""
         assert self.actions is not None, "made without keep_actions"
         n = len(self.lineup)
         places = (np.arange(n)[None, :] - self.rotation[:, None]) % n
         rows, book = self.deal()
         lengths = self.book.decisions
-        return Replay(self.setting.rules, rows, book, self.actions, lengths, places, self.rotations)
+        table = self.setup.rules._table
+        return FinishedGames(table, rows, book, self.actions, lengths, places, self.rotations)
 
     def records(self) -> list[dict[str, Any]]:
         """The record of every game, made anew from its seed and its actions."""
         assert self.actions is not None, "made without keep_actions"
-        of = self.setting
+        of = self.setup
         result = []
         for game, numbers in enumerate(self.seated):
             actions = self.actions[game, : self.book.decisions[game]].tolist()
@@ -404,13 +403,13 @@ class Chunk:
     def _play(self, on_finished: Callable[[int], None]) -> None:
         numbers = [_PYTHON if agent.policy is None else agent.policy for agent in self.agents]
         policies = np.array(numbers, np.int64)[self.seated]
-        table, rows, book = self.setting.rules._table, self.rows, self.book
+        table, rows, book = self.setup.rules._table, self.rows, self.book
         running = np.arange(len(rows))
         while len(running):
             if self.actions is not None and book.decisions.max() == self.actions.shape[1]:
                 more = np.zeros_like(self.actions)
                 self.actions = np.concatenate([self.actions, more], axis=1)
-            advance(table, rows, running, policies, *book, self.actions)
+            advance(table, rows, running, policies, book, self.actions)
             before = len(running)
             running = running[book.over[running] == 0]
             if len(running) < before:
@@ -421,7 +420,7 @@ class Chunk:
 
     def _ask(self, running: np.ndarray, policies: np.ndarray) -> None:
         """Let each agent that is not compiled decide once wherever it is to act."""
-        rules, rows, book = self.setting.rules, self.rows, self.book
+        rules, rows, book = self.setup.rules, self.rows, self.book
         seat = rows["to_act"][running]
         waiting = policies[running, seat] == _PYTHON
         if self.actions is not None:
@@ -431,4 +430,4 @@ class Chunk:
         for asked in np.unique(number):
             index = running[number == asked]
             actions = self.agents[asked].act_rows(rules, rows, index)
-            step_games(rules._table, rows, index, actions, *book, self.actions)
+            apply_actions(rules._table, rows, index, actions, book, self.actions)

@@ -1,7 +1,7 @@
-"""How agents play, counted: draws, wilds, bluffs and challenges, UNO calls, by place at the table.
+"""Counts of what agents do: draws, wilds, bluffs, challenges and UNO calls, by position.
 
-The games of a chunk are played again from their seeds and actions, so that counting costs the play
-nothing.
+The games of a chunk are played again from their seeds and actions, so that playing them does not
+become slower.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pocket_uno_env.rules.limits import NO_COLOR
 from pocket_uno_env.rules.phases import End, Phase
 from pocket_uno_env.rules.rules import Rules
 
-from .matches import Replay, after_decision
+from .matches import FinishedGames, after_decision
 
 LOG_SIZE = 1 << 13
 
 
-class Count(IntEnum):
-    """What is counted of an agent."""
+class Stat(IntEnum):
+    """What is counted for each agent."""
 
     ROUNDS = 0
     WINS = 1
@@ -72,129 +72,107 @@ class Count(IntEnum):
     CATCHES = 24
 
 
-def count_behavior(games: Replay) -> np.ndarray:
-    """What the agent at each place did, by its position in the round.
+def count_behavior(games: FinishedGames) -> np.ndarray:
+    """Count what the agent at each place did, by its position in the round.
 
     Returns
     -------
-    int64 array, shape ``(n, n, len(Count))``
+    int64 array, shape ``(n, n, len(Stat))``
         By place of the line-up, and by position: 0 is the dealer's left, n - 1 the dealer.
     """
     n = games.places.shape[1]
-    counts = np.zeros((n, n, len(Count)), np.int64)
-    _count(
-        games.rules._table,
-        games.rows,
-        games.actions,
-        games.lengths,
-        games.places,
-        counts,
-        *games.book,
-    )
+    counts = np.zeros((n, n, len(Stat)), np.int64)
+    _count(games, counts)
     return counts
 
 
 @kernel
-def _count(
-    rules,
-    rows,
-    actions,
-    lengths,
-    places,
-    counts,
-    seeds,
-    limits,
-    decisions,
-    rounds,
-    points,
-    winner,
-    over,
-):
+def _count(games, counts):
+    rules, places = games.rules, games.places
     log = np.zeros(LOG_SIZE, np.int16)
-    for game in range(rows.shape[0]):
-        row = rows[game]
+    for game in range(games.rows.shape[0]):
+        row = games.rows[game]
         n = np.int64(row.num_players)
-        for decision in range(lengths[game]):
+        for decision in range(games.lengths[game]):
             seat = np.int64(row.to_act)
             dealer = np.int64(row.dealer)
             own = counts[places[game, seat], (seat - dealer - 1 + n) % n]
-            action = np.int64(actions[game, decision])
+            action = np.int64(games.actions[game, decision])
             phase = row.phase
             actor = np.int64(row.actor)
             top, color = row.top, row.active_color
-            _before(rules[0], row, own, action)
+            _count_decision(rules[0], row, own, action)
             log[0] = 0
             apply(rules[0], row, action, None, log)
             move = rules[0].action_move[action]
             if move == Move.PLAY and phase != Phase.STACK and row.end == End.RUNNING:
-                _bluff(rules[0], row, seat, own, action, top, color)
+                _count_bluff(rules[0], row, seat, own, action, top, color)
             elif move == Move.CHALLENGE:
                 other = counts[places[game, actor], (actor - dealer - 1 + n) % n]
-                other[Count.CHALLENGED] += 1
+                other[Stat.CHALLENGED] += 1
                 if _first_forced(log) == actor:
-                    own[Count.CHALLENGES_WON] += 1
-                    other[Count.BLUFFS_CAUGHT] += 1
+                    own[Stat.CHALLENGES_WON] += 1
+                    other[Stat.BLUFFS_CAUGHT] += 1
             elif move == Move.CATCH:
-                counts[places[game, actor], (actor - dealer - 1 + n) % n, Count.SILENT_CAUGHT] += 1
-            if row.end == End.RUNNING and row.decisions >= limits[0]:
+                other = counts[places[game, actor], (actor - dealer - 1 + n) % n]
+                other[Stat.SILENT_CAUGHT] += 1
+            if row.end == End.RUNNING and row.decisions >= games.book.limits[0]:
                 truncate(row)
             if row.end != End.RUNNING:
                 for of in range(n):
                     line = counts[places[game, of], (of - dealer - 1 + n) % n]
-                    line[Count.ROUNDS] += 1
-                    line[Count.LENGTH] += row.decisions
-                    line[Count.POINTS] += row.points[of]
+                    line[Stat.ROUNDS] += 1
+                    line[Stat.LENGTH] += row.decisions
+                    line[Stat.POINTS] += row.points[of]
                     if row.end == End.OUT and row.winner == of:
-                        line[Count.WINS] += 1
-            after_decision(
-                rules[0], row, game, seeds, limits, decisions, rounds, points, winner, over
-            )
+                        line[Stat.WINS] += 1
+            after_decision(rules[0], row, game, games.book)
 
 
 @kernel
-def _before(rules, row, own, action):
-    """Count what the seat to act decides, before it happens."""
-    own[Count.DECISIONS] += 1
+def _count_decision(rules, row, own, action):
+    """Count the decision of the seat to act; called before it is applied."""
+    own[Stat.DECISIONS] += 1
     phase = row.phase
     move = rules.action_move[action]
     if phase == Phase.PLAY:
-        own[Count.TURNS] += 1
+        own[Stat.TURNS] += 1
         if move == Move.DRAW:
-            own[Count.DRAWS] += 1
-            own[Count.VOLUNTARY_DRAWS] += playable_kinds(rules, row) != EMPTY
+            own[Stat.DRAWS] += 1
+            own[Stat.VOLUNTARY_DRAWS] += playable_kinds(rules, row) != EMPTY
     elif phase == Phase.DRAWN:
-        own[Count.PLAYABLE_DRAWN] += 1
-        own[Count.KEPT] += move == Move.KEEP
+        own[Stat.PLAYABLE_DRAWN] += 1
+        own[Stat.KEPT] += move == Move.KEEP
     elif phase == Phase.UNO:
-        own[Count.UNO_CALLS] += 1
-        own[Count.UNO_SILENT] += move == Move.STAY_SILENT
+        own[Stat.UNO_CALLS] += 1
+        own[Stat.UNO_SILENT] += move == Move.STAY_SILENT
     elif phase == Phase.CATCH:
-        own[Count.CATCH_OFFERS] += 1
-        own[Count.CATCHES] += move == Move.CATCH
+        own[Stat.CATCH_OFFERS] += 1
+        own[Stat.CATCHES] += move == Move.CATCH
     if can_challenge(rules, row):
-        own[Count.CHALLENGE_OFFERS] += 1
-        own[Count.CHALLENGES] += move == Move.CHALLENGE
+        own[Stat.CHALLENGE_OFFERS] += 1
+        own[Stat.CHALLENGES] += move == Move.CHALLENGE
     if move == Move.PLAY and rules.kind_color[rules.action_kind[action]] == NO_COLOR:
-        own[Count.WILDS] += 1
-        own[Count.WILD_CARDS] += row.hand_size[row.to_act]
-        own[Count.WILDS_UNFORCED] += playable_kinds(rules, row) & rules.coloured_kinds != EMPTY
+        own[Stat.WILDS] += 1
+        own[Stat.WILD_CARDS] += row.hand_size[row.to_act]
+        own[Stat.WILDS_UNFORCED] += playable_kinds(rules, row) & rules.coloured_kinds != EMPTY
 
 
 @kernel
-def _bluff(rules, row, seat, own, action, top, color):
+def _count_bluff(rules, row, seat, own, action, top, color):
     """Count a wild that may be challenged, and whether its player held another playable card."""
     kind = np.int64(rules.action_kind[action])
     effect = rules.kind_effect[kind]
     if effect == Effect.WILD_DRAW_TWO or (
         effect == Effect.WILD_DRAW_FOUR and not rules.w4_enforced
     ):
-        own[Count.WILD_DRAWS] += 1
+        own[Stat.WILD_DRAWS] += 1
         hand = own_hand(row, seat)
         if rules.guilt_by_color_only:
             guilty = color != NO_COLOR and hand & rules.color_kinds[color] != EMPTY
         else:
             guilty = matching_kinds(rules, hand, top, color) != EMPTY
-        own[Count.BLUFFS] += guilty
+        own[Stat.BLUFFS] += guilty
 
 
 @kernel
@@ -207,7 +185,7 @@ def _first_forced(log):
 
 
 def opening_hands(rules: Rules, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What was dealt, in games that have just begun.
+    """The hands dealt in games that have just begun.
 
     Parameters
     ----------
@@ -224,12 +202,12 @@ def opening_hands(rules: Rules, rows: Any) -> tuple[np.ndarray, np.ndarray]:
     n = int(rows["num_players"][0])
     hands = np.zeros((len(rows), n, len(rules.kinds)), np.int8)
     first = np.zeros(len(rows), np.int8)
-    _open(rules._table, rows, hands, first)
+    _write_opening_hands(rules._table, rows, hands, first)
     return hands, first
 
 
 @kernel
-def _open(rules, rows, hands, first):
+def _write_opening_hands(rules, rows, hands, first):
     for deal in range(hands.shape[0]):
         row = rows[deal]
         n = np.int64(row.num_players)
@@ -240,39 +218,83 @@ def _open(rules, rows, hands, first):
         first[deal] = (np.int64(row.to_act) - row.dealer - 1 + n) % n
 
 
-RATES: dict[str, tuple[Count, Count, str]] = {
-    "draw_rate": (Count.DRAWS, Count.TURNS, "turns begun with a draw"),
-    "voluntary_draws": (Count.VOLUNTARY_DRAWS, Count.DRAWS, "draws with a playable card in hand"),
-    "kept": (Count.KEPT, Count.PLAYABLE_DRAWN, "playable drawn cards that were kept"),
-    "wild_cards": (Count.WILD_CARDS, Count.WILDS, "cards in hand when a wild was played"),
-    "wilds_unforced": (Count.WILDS_UNFORCED, Count.WILDS, "wilds played instead of a colour"),
-    "bluff_rate": (Count.BLUFFS, Count.WILD_DRAWS, "wild draws played with another playable card"),
-    "challenge_rate": (Count.CHALLENGES, Count.CHALLENGE_OFFERS, "wild draws challenged"),
-    "challenge_accuracy": (Count.CHALLENGES_WON, Count.CHALLENGES, "challenges that succeeded"),
-    "bluffs_caught": (Count.BLUFFS_CAUGHT, Count.BLUFFS, "bluffs that were challenged"),
-    "uno_missed": (Count.UNO_SILENT, Count.UNO_CALLS, "UNO calls not made"),
-    "silent_caught": (Count.SILENT_CAUGHT, Count.UNO_SILENT, "missed calls that were caught"),
-    "catch_rate": (Count.CATCHES, Count.CATCH_OFFERS, "others' missed calls caught when asked"),
-    "turns_per_round": (Count.TURNS, Count.ROUNDS, "own turns in a round"),
-    "round_length": (Count.LENGTH, Count.ROUNDS, "decisions of all seats in a round"),
-    "points_per_win": (Count.POINTS, Count.WINS, "points of a round won"),
-    "win_rate": (Count.WINS, Count.ROUNDS, "rounds won"),
+RATES: dict[str, tuple[Stat, Stat, str]] = {
+    "draw_rate": (Stat.DRAWS, Stat.TURNS, "turns begun with a draw"),
+    "voluntary_draws": (
+        Stat.VOLUNTARY_DRAWS,
+        Stat.DRAWS,
+        "draws with a playable card in hand",
+    ),
+    "kept": (
+        Stat.KEPT,
+        Stat.PLAYABLE_DRAWN,
+        "playable drawn cards that were kept",
+    ),
+    "wild_cards": (
+        Stat.WILD_CARDS,
+        Stat.WILDS,
+        "cards in hand when a wild was played",
+    ),
+    "wilds_unforced": (
+        Stat.WILDS_UNFORCED,
+        Stat.WILDS,
+        "wilds played instead of a colour",
+    ),
+    "bluff_rate": (
+        Stat.BLUFFS,
+        Stat.WILD_DRAWS,
+        "wild draws played with another playable card",
+    ),
+    "challenge_rate": (
+        Stat.CHALLENGES,
+        Stat.CHALLENGE_OFFERS,
+        "wild draws challenged",
+    ),
+    "challenge_accuracy": (
+        Stat.CHALLENGES_WON,
+        Stat.CHALLENGES,
+        "challenges that succeeded",
+    ),
+    "bluffs_caught": (
+        Stat.BLUFFS_CAUGHT,
+        Stat.BLUFFS,
+        "bluffs that were challenged",
+    ),
+    "uno_missed": (Stat.UNO_SILENT, Stat.UNO_CALLS, "UNO calls not made"),
+    "silent_caught": (
+        Stat.SILENT_CAUGHT,
+        Stat.UNO_SILENT,
+        "missed calls that were caught",
+    ),
+    "catch_rate": (
+        Stat.CATCHES,
+        Stat.CATCH_OFFERS,
+        "others' missed calls caught when asked",
+    ),
+    "turns_per_round": (Stat.TURNS, Stat.ROUNDS, "own turns in a round"),
+    "round_length": (
+        Stat.LENGTH,
+        Stat.ROUNDS,
+        "decisions of all seats in a round",
+    ),
+    "points_per_win": (Stat.POINTS, Stat.WINS, "points of a round won"),
+    "win_rate": (Stat.WINS, Stat.ROUNDS, "rounds won"),
 }
-"""The figures of a profile: this count over that, and what it says."""
+"""The rates of a profile: numerator, denominator, and what the rate means."""
 
 
 def profile(counts: np.ndarray) -> dict[str, Any]:
-    """The figures of one agent.
+    """The behaviour profile of one agent.
 
     Parameters
     ----------
-    counts : int64 array, shape ``(n, len(Count))``
+    counts : int64 array, shape ``(n, len(Stat))``
         By position, summed over places and games.
 
     Returns
     -------
     dict
-        Each of `RATES`, null where it never came to it; ``by_position``, the win rate from the
+        Each of `RATES`, None where the denominator is 0; ``by_position``, the win rate from the
         dealer's left on; ``counts``, by name.
     """
     total = counts.sum(axis=0)
@@ -284,5 +306,5 @@ def profile(counts: np.ndarray) -> dict[str, Any]:
     return {
         **{key: rate(total, key) for key in RATES},
         "by_position": [rate(line, "win_rate") for line in counts],
-        "counts": {count.name.lower(): int(total[count]) for count in Count},
+        "counts": {count.name.lower(): int(total[count]) for count in Stat},
     }

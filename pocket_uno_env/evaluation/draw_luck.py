@@ -1,12 +1,12 @@
 """Control variates: how lucky the draws were, to be subtracted from the results.
 
-Whoever knows the whole game before a card is drawn knows its distribution: each card of the draw
-pile is as likely. So for any function of the history and the card, what it is for the card that
-came, less its mean over the pile, has mean zero, whatever the agents do. Sums of such differences
+Given the whole game before a card is drawn, its distribution is known: each card of the draw pile
+is equally likely. So for any function of the history and the card, its value for the card drawn,
+less its mean over the pile, has mean zero, whatever the agents do. Sums of such differences
 over a game (`draw_luck`) are correlated with who wins, and subtracting their best linear
-prediction from the results (`adjustment`) leaves the mean as it is and less variance. The function
-is here a list of features of the drawn card: can it be played at once, is it wild, does it go with
-the hand, in hands of this size.
+prediction from the results (`luck_adjustment`) leaves the mean as it is and less variance. Here the
+function is a list of features of the drawn card: can it be played at once, is it wild, does it go
+with the hand, in hands of this size.
 
 This is the chance part of AIVAT. An agent that knows the order of the pile breaks the assumption:
 then the draws are no surprise.
@@ -30,17 +30,17 @@ from pocket_uno_env.rules.limits import NO_COLOR
 from pocket_uno_env.rules.phases import End
 
 from .behavior import LOG_SIZE
-from .matches import Replay, after_decision
+from .matches import FinishedGames, after_decision
 
 SIZES = 5
-"""Hands of 1, 2, ... cards have features of their own, larger ones share the last."""
+"""Hands of 1, 2, ... cards have features of their own; larger ones share the last."""
 KINDS_OF_LUCK = 8
 URGENT = 2
 """As many cards in another's hand, or fewer, have features of their own, too."""
 FEATURES = SIZES * KINDS_OF_LUCK + URGENT
 
 
-def draw_luck(games: Replay) -> np.ndarray:
+def draw_luck(games: FinishedGames) -> np.ndarray:
     """The luck of each place's draws.
 
     Returns
@@ -50,54 +50,31 @@ def draw_luck(games: Replay) -> np.ndarray:
     """
     n = games.places.shape[1]
     luck = np.zeros((len(games.rows), n, FEATURES))
-    _add_luck(
-        games.rules._table,
-        games.rows,
-        games.actions,
-        games.lengths,
-        games.places,
-        luck,
-        *games.book,
-    )
+    _add_luck(games, luck)
     return np.asarray(luck.reshape(-1, games.rotations, n, FEATURES).mean(axis=1), np.float32)
 
 
 @kernel
-def _add_luck(
-    rules,
-    rows,
-    actions,
-    lengths,
-    places,
-    luck,
-    seeds,
-    limits,
-    decisions,
-    rounds,
-    points,
-    winner,
-    over,
-):
+def _add_luck(games, luck):
+    rules = games.rules
     log = np.zeros(LOG_SIZE, np.int16)
     pile = np.zeros(rules[0].n_kinds, np.int64)
     hands = np.zeros(luck.shape[1], np.uint64)
     sizes = np.zeros(luck.shape[1], np.int64)
-    for game in range(rows.shape[0]):
-        row = rows[game]
+    for game in range(games.rows.shape[0]):
+        row = games.rows[game]
         dealt = np.int64(-1)
-        for decision in range(lengths[game]):
-            if rounds[game] != dealt:
-                dealt = rounds[game]
+        for decision in range(games.lengths[game]):
+            if games.book.rounds[game] != dealt:
+                dealt = games.book.rounds[game]
                 _fill(rules[0], row, pile)
             for seat in range(hands.shape[0]):
                 hands[seat] = own_hand(row, seat)
                 sizes[seat] = row.hand_size[seat]
             log[0] = 0
-            apply(rules[0], row, np.int64(actions[game, decision]), None, log)
-            _read(rules[0], row, log, pile, hands, sizes, places[game], luck[game])
-            after_decision(
-                rules[0], row, game, seeds, limits, decisions, rounds, points, winner, over
-            )
+            apply(rules[0], row, np.int64(games.actions[game, decision]), None, log)
+            _read(rules[0], row, log, pile, hands, sizes, games.places[game], luck[game])
+            after_decision(rules[0], row, game, games.book)
 
 
 @kernel

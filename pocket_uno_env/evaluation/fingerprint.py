@@ -1,4 +1,4 @@
-"""Fingerprint."""
+"""A hash of an agent's code and weights, to tell whether it has changed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pocket_uno_env.compiled.code_cache import sources_hash
 
 
 def fingerprint(agent: Agent) -> str:
-    """What tells whether an agent has changed: a hash of its code and of all its weights.
+    """A hash of an agent's code and of all its weights.
 
-    Of a scripted agent it covers the compiled core, of others the module of its class, and every
-    array in the agent, and in the agents that it holds.
+    It covers the compiled core for a scripted agent, the module of the class for others, and every
+    array in the agent and in the agents that it holds.
     """
     digest = hashlib.sha256(f"{agent.name} {agent.policy}".encode())
     _hash_into(digest, agent, set())
@@ -46,7 +46,7 @@ def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
         if isinstance(value, Agent):
             if value.policy is not None:
                 digest.update(sources_hash(Path(policies.__file__)).encode())
-            # What the agent was last checked for is no part of it.
+            # What the agent was last checked for is not part of it.
             kept = {name: of for name, of in vars(value).items() if name != "_checked"}
             _hash_into(digest, kept, seen)
     elif isinstance(value, str | int | float | bool | None):

@@ -1,13 +1,13 @@
-"""What a tournament has played so far, in a folder: it survives Ctrl-C, ``kill -9`` and power cuts.
+"""The results of a tournament in a folder; it survives Ctrl-C, ``kill -9`` and power cuts.
 
 | file | holds |
 |---|---|
-| ``plan.json`` | the `plan.Plan`: all that decides the result |
+| ``plan.json`` | the `plan.Plan`: everything that decides the result |
 | ``chunks.sqlite`` | the result of each task, as arrays, with the fingerprint of its plan |
-| ``.lock`` | who holds it is the only one that writes here |
+| ``.lock`` | locked by the process that may write here |
 
-SQLite takes care that each result is there whole or not at all. Nothing is pickled, and a folder
-that comes from somebody else is read as data: what does not fit the plan is refused.
+SQLite makes sure that each result is stored whole or not at all. Nothing is pickled, and a folder
+from somebody else is read as data: what does not fit the plan is refused.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from pocket_uno_env.files import FileError, only_writer, read_json, write_json
+from pocket_uno_env.files import FileError, only_writer, read_json, remove_partial, write_json
 from pocket_uno_env.rules.phases import End
 
 from .arena import COLUMNS, Games
-from .behavior import Count
+from .behavior import Stat
 from .draw_luck import FEATURES
 from .plan import Plan, Task
 from .tournament import Played
@@ -39,7 +39,7 @@ FORMAT = "uno-tournament/2"
 PLAN = "plan.json"
 CHUNKS = "chunks.sqlite"
 SECONDS = 2.0
-"""Between commits: so much work may be lost at worst."""
+"""Between commits: the most work that can be lost."""
 
 _TABLE = (
     "(line_up integer, first integer, count integer, plan text, arrays blob, records blob, "
@@ -49,31 +49,31 @@ _FAILURES = {
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN),
     *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOLFS),
 }
-"""Of the place where the file lies, and not of what is in it."""
+"""SQLite's errors about the disk, not about the contents of the file."""
 _RECORD_BYTES = 10_000
-"""More than a record has for each round and each decision."""
+"""An upper bound of a record's size for each round and each decision."""
 
 
 class JournalError(FileError):
-    """A folder that is no tournament, or cannot become one; the message says why."""
+    """A folder that does not hold a tournament, or cannot; the message says why."""
 
 
 class DiskJournal:
-    """The journal of a folder; a context manager. Until it is left no other process can have it.
+    """The journal in a folder, a context manager; it locks the folder against other processes.
 
     Parameters
     ----------
     folder : Path
     plan : Plan or None
-        To begin a new tournament in a folder that is empty or not there; None to go on with what
-        is there.
+        For a new tournament, in a folder that is empty or does not exist; None to continue the
+        one in the folder.
     about : dict, optional
-        What else to remember of a new one, as JSON.
+        Other data to store with a new one, as JSON.
 
     Raises
     ------
     FileError
-        Also when another process has the folder, and later when the disk is full.
+        Also when another process has locked the folder, and later when the disk is full.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class DiskJournal:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """What SQLite says becomes a `JournalError`."""
+        """Turn errors of SQLite into a `JournalError`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -139,7 +139,7 @@ class DiskJournal:
         )
 
     def done(self) -> dict[Task, Played]:
-        """See `tournament.Journal`. What is damaged is left out, so that it is played again."""
+        """See `tournament.Journal`. Damaged results are left out, so that they are played again."""
         tasks, found = set(self.plan.tasks()), {}
         query = "select line_up, first, count, plan, arrays, records from chunk"
         with self._explained():
@@ -170,12 +170,12 @@ class DiskJournal:
         return text.split("\n") if text else []
 
     def extend(self, deals: int) -> None:
-        """Plan more deals for each line-up; a last task that was cut short is played again.
+        """Plan more deals for each line-up; a last task with fewer deals is played again.
 
         Raises
         ------
         JournalError
-            When there are more already.
+            When more are planned already.
         ArenaError
             When there are too many.
         """
@@ -208,7 +208,7 @@ class DiskJournal:
 
 
 def read_plan(folder: Path) -> tuple[Plan, dict[str, Any]]:
-    """The plan of a tournament's folder and what else is known; `JournalError` if it is none."""
+    """The plan and the other data of a tournament's folder; `JournalError` if it is not one."""
     path = folder / PLAN
     if not os.path.isfile(path):
         raise JournalError(f"{folder} is no tournament: {PLAN} is missing")
@@ -238,9 +238,8 @@ def _make(folder: Path) -> None:
 
 
 def _begin(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:
-    """Write the plan; the lock is held, so what is half written is left of a process that died."""
-    for part in folder.glob(f".{PLAN}.*.part"):
-        part.unlink()
+    """Write the plan; the lock is held, so partial files are those of a dead process."""
+    remove_partial(folder / PLAN)
     if any(entry.name != ".lock" for entry in folder.iterdir()):
         hint = f"go on with it by --resume {folder}, or " if (folder / PLAN).exists() else ""
         raise JournalError(f"{folder} is not empty; {hint}choose another folder")
@@ -252,7 +251,7 @@ def _write_plan(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:
 
 
 def _layout(plan: Plan, task: Task) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """The arrays of a task's result, one after the other: types and shapes."""
+    """Types and shapes of the arrays of a task's result, in order."""
     number, _, count = task
     n, games = plan.num_players, (count, plan.games_of(number))
     found: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -263,7 +262,7 @@ def _layout(plan: Plan, task: Task) -> dict[str, tuple[str, tuple[int, ...]]]:
         "rounds": ("<i4", games),
     }
     if plan.behavior:
-        found["behavior"] = ("<i8", (n, n, len(Count)))
+        found["behavior"] = ("<i8", (n, n, len(Stat)))
     if plan.control:
         found["luck"] = ("<f4", (count, n, FEATURES))
     return found
@@ -279,7 +278,7 @@ def _packed(plan: Plan, task: Task, played: Played) -> tuple[bytes, bytes]:
 
 
 def _unpacked(plan: Plan, task: Task, packed: bytes, records: bytes) -> Played:
-    """A task's result without its records; ValueError if it cannot be one."""
+    """A task's result without its records; ValueError if the data cannot be one."""
     layout = _layout(plan, task)
     sizes = [np.dtype(kind).itemsize * int(np.prod(shape)) for kind, shape in layout.values()]
     data = _inflated(packed, sum(sizes))
@@ -309,7 +308,7 @@ def _unpacked(plan: Plan, task: Task, packed: bytes, records: bytes) -> Played:
 
 
 def _inflated(packed: bytes, most: int) -> bytes:
-    """What was compressed, checked; ValueError if it is more than `most` bytes."""
+    """Decompressed data; ValueError if it is damaged or more than `most` bytes."""
     reader = zlib.decompressobj()
     data = reader.decompress(packed, most + 1)
     if len(data) > most or not reader.eof:
@@ -318,7 +317,7 @@ def _inflated(packed: bytes, most: int) -> bytes:
 
 
 def _check(played: Played) -> None:
-    """`ValueError` for figures that no game has."""
+    """Raise ValueError for values that no game has."""
     games = played.games
     good = (
         np.isin(games.winner, range(-1, len(games.lineup))).all()

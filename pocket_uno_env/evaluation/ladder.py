@@ -1,11 +1,12 @@
-"""The ladder: fixed agents with measured ratings, so that a new agent's rating means something.
+"""The ladder: fixed agents with measured ratings, on which new agents are placed.
 
     evaluate.py ladder runs/mine
     evaluate.py ladder --measure --rules pocket --num-players 2 --deals 10000
 
-A new agent plays every agent of the ladder on common deals, and gets the rating that explains its
-results if those of the ladder hold. A ladder is a file in ``pocket_uno_env/ladders/``, with a
-version that is raised when it is measured anew; a rating should be quoted with it.
+A new agent plays every agent of the ladder on common deals, and gets the rating that best explains
+its results given the ratings of the ladder. A ladder is a file in
+``pocket_uno_env/evaluation/ladders/``, with a version that is raised when it is measured again;
+quote ratings with it.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ RUNGS = (
 )
 """The agents of every ladder."""
 MORE_RUNGS = {"classic": ("rlcard-rule",)}
-"""Those that play by these rules only."""
+"""Further agents that play by these rules only."""
 
 
 class LadderError(ValueError):
-    """A ladder that there is not; the message says which there are."""
+    """An unknown or damaged ladder, or options that do not fit; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class _Rating:
 
 @dataclass(frozen=True)
 class _Ladder:
-    """What is read of a ladder's file."""
+    """The fields of a ladder's file that are read."""
 
     format: Literal["uno-ladder/1"]
     version: int
@@ -75,29 +76,30 @@ class Options:
     """Place agents on the ladder: a fixed set of agents with measured ratings."""
 
     agents: Annotated[list[str], tyro.conf.Positional] = field(default_factory=list)
-    """Who is to be rated: names of agents, or the folders of trained runs."""
+    """The agents to be rated, by name or by the folder of a trained run."""
     rules: str = "pocket"
     """The rules of the ladder."""
     num_players: int = 2
-    """Its number of players; of more than two, the agent sits alone among copies of each rung."""
+    """Number of players of the ladder; with more than two, one copy of the agent plays against a
+    table full of each rung."""
     deals: int = 1000
     """Deals against each agent of the ladder, each in all seat rotations."""
     seed: int = 0
     """The same seed gives the same deals."""
     processes: int = 0
-    """Processes to play in; 0: as many as pay."""
+    """Processes to play in; 0 chooses a number."""
     ray: str | None = None
     """Play on a Ray cluster: its address, or "local"."""
     out: Path | None = None
-    """A folder where what is played is kept as it comes: the same command goes on with it."""
+    """A folder in which results are saved as they arrive; the same command continues it."""
     json: Path | None = None
-    """Write what was found to this file."""
+    """Write the result to this file."""
     measure: bool = False
-    """Measure the ladder itself anew, and write its file."""
+    """Measure the ladder itself again, and write its file."""
 
 
 def path(rules: str, num_players: int) -> Path:
-    """Where the ladder of these rules lies."""
+    """The file of the ladder of these rules."""
     return FOLDER / f"{rules}-{num_players}p.json"
 
 
@@ -126,7 +128,7 @@ def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
 
 
 def climb(options: Options, display: Display) -> dict[str, Any]:
-    """Rate the agents, or measure the ladder; what `table` shows.
+    """Rate the agents, or measure the ladder; the result, as `table` takes it.
 
     Returns
     -------
@@ -175,7 +177,7 @@ def _placed(options: Options, known: dict[str, Any], display: Display) -> dict[s
 
 
 def _measure(options: Options, display: Display) -> dict[str, Any]:
-    """Everyone on the ladder against everyone; writes the file."""
+    """Play a round robin of the ladder's agents, and write its file."""
     if options.rules not in PRESETS:
         raise LadderError(
             f"a ladder is of rules that come with the package, {', '.join(PRESETS)}; not of "
@@ -220,7 +222,7 @@ def _measured(options: Options, display: Display, out: IO[str]) -> dict[str, Any
 
 
 def table(placed: dict[str, Any]) -> Table:
-    """The ladder with the agents at their places."""
+    """The ladder with the agents placed on it, as a table."""
     from rich.table import Table
 
     made = Table(
@@ -267,7 +269,7 @@ def _plan(options: Options, names: Sequence[str], design: str) -> tuple[Plan, li
 def _played(
     options: Options, name: str, plan: Plan, agents: Sequence[Agent], display: Display
 ) -> list[Played]:
-    """Play, or go on playing what ``--out`` has of it."""
+    """Play, continuing from the results in ``--out``."""
     display.begin(name, plan.games)
     workers = make_workers(agents, options.processes, options.ray)
     if options.out is None:

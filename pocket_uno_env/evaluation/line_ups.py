@@ -1,7 +1,7 @@
-"""Who meets whom: the line-ups of an evaluation.
+"""Designs of an evaluation: the line-ups that are played.
 
-A *line-up* says which agent sits at which place of a table, clockwise; the places move round the
-seats, so that every agent plays every deal from every seat (see `arena`).
+A *line-up* says which agent sits at which place of a table, clockwise. The places rotate through
+the seats, so that every agent plays every deal from every seat (see `arena`).
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ DESIGNS = {
     "gauntlet": "the first agent against each of the others",
     "mixed": "every group of agents at one table, in many orders; meant for more than two players",
 }
-"""What can be asked for, and what it means."""
+"""The designs, and what they mean."""
 MAX_ORDERS = 24
-"""A group sits down in all orders round the table, up to so many."""
+"""The most orders round the table in which a group is seated."""
 MAX_LINE_UPS = 5000
+"""Of one design."""
 
 Lineup = tuple[int, ...]
 
 
 class DesignError(ValueError):
-    """Agents that don't fit the design; the message says why."""
+    """Agents that do not fit the design; the message says why."""
 
 
 def line_ups(numbers: Sequence[int], num_players: int, design: str = "auto") -> list[Lineup]:
-    """Who plays whom, when agents of these numbers are given for a table of `num_players`.
+    """The line-ups of a design for a table of `num_players`.
 
     Parameters
     ----------
     numbers : sequence of int
-        A number may come twice: two copies of one agent. Only a single table keeps them apart.
+        The agents, by number. A number may come twice, for two copies of one agent at a single
+        table; other designs ignore repetitions.
     design : str
         One of `DESIGNS`. A single agent always plays against itself.
 
@@ -73,7 +75,7 @@ def _one_against(one: int, other: int, num_players: int) -> Lineup:
 
 
 def _mixed(different: list[int], num_players: int) -> list[Lineup]:
-    """Every group of agents in many orders; some sit down twice where there are too few."""
+    """Every group of agents in many orders, with repetition where there are too few agents."""
     if len(different) >= num_players:
         groups = list(itertools.combinations(different, num_players))
     else:
@@ -110,5 +112,5 @@ def _orders(group: Lineup) -> list[Lineup]:
 
 
 def _canonical(order: Lineup) -> Lineup:
-    """The same for all rotations of one order."""
+    """A representative of an order, the same for all its rotations."""
     return min(order[start:] + order[:start] for start in range(len(order)))

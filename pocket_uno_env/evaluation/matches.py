@@ -1,4 +1,4 @@
-"""Rounds and whole matches side by side, from common deals; the compiled part of the arena.
+"""Rounds and whole matches in parallel, from common deals: the compiled part of the arena.
 
 Every round of a match is dealt from a seed of its own, which follows from the deal and the number
 of the round: so all rotations of a match, and all line-ups, get the same cards round by round, and
@@ -24,7 +24,7 @@ from pocket_uno_env.rules.rules import Rules
 
 
 class Book(NamedTuple):
-    """What is kept of each game beside its row.
+    """The state of each game beside its row.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Book(NamedTuple):
     over: np.ndarray
 
 
-class Replay(NamedTuple):
-    """Finished games, dealt anew, and what is needed to play them again.
+class FinishedGames(NamedTuple):
+    """Finished games, dealt anew, with what is needed to play them again.
 
     Attributes
     ----------
-    rules : Rules
+    rules : structured array, dtype `table.RULES_ROW`, shape ``(1,)``
     rows : structured array, dtype `state.ROW`, shape ``(n,)``
     book : Book
         Empty.
@@ -70,7 +70,7 @@ class Replay(NamedTuple):
         How many games of each deal there are.
     """
 
-    rules: Rules
+    rules: Any
     rows: Any
     book: Book
     actions: np.ndarray
@@ -93,7 +93,7 @@ def deal_games(
 
     Game g is rotation ``g % rotations`` of deal ``first + g // rotations``. The cards follow
     from (`seed`, deal), the scripted agents' randomness from (`seed`, `key`, deal, rotation); `key`
-    is any 64 bits, another for each line-up.
+    is any 64 bits, different for each line-up.
     """
     n = count * rotations
     rows = new_rows(n)
@@ -131,69 +131,61 @@ def _next_round(rules: Any, row: Any, seed: Any, number: Any) -> None:
 
 
 @kernel
-def after_decision(rules, row, i, seeds, limits, decisions, rounds, points, winner, over):
-    """Bring the book of game i up to date after a decision: cap, add up, go on to the next round.
-
-    The arguments from `seeds` on are a `Book`.
-    """
-    decisions[i] += 1
-    if row.end == End.RUNNING and row.decisions >= limits[0]:
+def after_decision(rules, row, i, book):
+    """Update the `Book` of game i after a decision: truncate, add up, deal the next round."""
+    book.decisions[i] += 1
+    if row.end == End.RUNNING and row.decisions >= book.limits[0]:
         truncate(row)
     if row.end == End.RUNNING:
         return
-    rounds[i] += 1
-    for seat in range(points.shape[1]):
-        points[i, seat] += row.points[seat]
-    if limits[1] == 0:
-        over[i] = 1
+    book.rounds[i] += 1
+    for seat in range(book.points.shape[1]):
+        book.points[i, seat] += row.points[seat]
+    if book.limits[1] == 0:
+        book.over[i] = 1
         if row.end == End.OUT:
-            winner[i] = row.winner
+            book.winner[i] = row.winner
         return
     champion = np.int64(match_winner(rules, row))
     if champion != NO_SEAT:
-        winner[i] = champion
-        over[i] = 1
-    elif rounds[i] >= limits[1]:
-        over[i] = 1
+        book.winner[i] = champion
+        book.over[i] = 1
+    elif book.rounds[i] >= book.limits[1]:
+        book.over[i] = 1
     else:
-        _next_round(rules, row, seeds[i], rounds[i])
+        _next_round(rules, row, book.seeds[i], book.rounds[i])
 
 
 @kernel
-def advance(
-    rules, rows, index, policies, seeds, limits, decisions, rounds, points, winner, over, taken
-):
+def advance(rules, rows, index, policies, book, taken):
     """Let compiled policies act in ``rows[index]`` until another agent is to act or it is over.
 
     Parameters
     ----------
     policies : int64 array, shape ``(n, num_players)``
-        `policies.Policy` by row and seat, negative for an agent that is none.
-    seeds, limits, decisions, rounds, points, winner, over
-        The `Book`.
+        `policies.Policy` by row and seat, negative for an agent that is not compiled.
+    book : Book
     taken : int16 array, shape ``(n, capacity)``, written, or None
         ``taken[i, d]`` becomes decision d of game i. A game stops where there is no more room.
     """
     for j in range(index.shape[0]):
         i = index[j]
         row = rows[i]
-        while over[i] == 0:
+        while book.over[i] == 0:
             policy = policies[i, row.to_act]
             if policy < 0:
                 break
-            if taken is not None and decisions[i] == taken.shape[1]:
+            if taken is not None and book.decisions[i] == taken.shape[1]:
                 break
             action = act(rules[0], row, policy)
             if taken is not None:
-                taken[i, decisions[i]] = action
+                taken[i, book.decisions[i]] = action
             apply(rules[0], row, action, None, None)
-            after_decision(rules[0], row, i, seeds, limits, decisions, rounds, points, winner, over)
+            after_decision(rules[0], row, i, book)
 
 
 @kernel
-def step_games(
-    rules, rows, index, actions, seeds, limits, decisions, rounds, points, winner, over, taken
-):
+def apply_actions(rules, rows, index, actions, book, taken):
     """Take ``actions[j]`` in ``rows[index[j]]``; the rest as in `advance`.
 
     Precondition: all actions are legal (`row_kernels.first_illegal`).
@@ -201,15 +193,15 @@ def step_games(
     for j in range(index.shape[0]):
         i = index[j]
         if taken is not None:
-            taken[i, decisions[i]] = actions[j]
+            taken[i, book.decisions[i]] = actions[j]
         apply(rules[0], rows[i], actions[j], None, None)
-        after_decision(rules[0], rows[i], i, seeds, limits, decisions, rounds, points, winner, over)
+        after_decision(rules[0], rows[i], i, book)
 
 
 def transcripts(
     rules: Rules, num_players: int, book: Book, game: int, actions: list[int]
 ) -> list[Transcript]:
-    """What decides each round of a finished game, for its record."""
+    """The transcript of each round of a finished game, for its record."""
     rows = new_rows(1)
     table = rules._table[0]
     new_game(rows[0], num_players, book.seeds[game])

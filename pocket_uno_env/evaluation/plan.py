@@ -1,4 +1,4 @@
-"""Plan."""
+"""The plan of a tournament: everything that decides its result, and the tasks it is made of."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from pocket_uno_env.rules.rules import Rules
 from .arena import (
     CHUNK_DEALS,
     ArenaError,
-    Setting,
+    GameSetup,
     check_line_up,
     check_number,
     count_rotations,
 )
 from .fingerprint import fingerprint
 from .line_ups import line_ups
+from .statistics.sprt import Sprt
 
 THINKER_DEALS = 16
 """Deals in a task with an agent that has a budget for each decision."""
-
-
 MAX_TASKS = 5_000_000
-"""In one tournament."""
+"""Of one tournament."""
 
 Task = tuple[int, int, int]
 """``(line-up, first deal, number of deals)``."""
@@ -47,25 +46,25 @@ class Plan:
     rules : dict
         `Rules.to_dict`.
     agents : tuple of str
-        As `load` takes them, each once.
+        As `load` takes them, without repetition.
     line_ups : tuple of tuples of int
     deals : int
         For each line-up; with a sequential test the most there may be.
     chunk_deals : int
         Deals in a task.
     records, behavior, control : bool
-        What to keep beside the results: all games, what agents did, the luck of the draws.
+        What to keep besides the results: all games, behaviour counts, the luck of the draws.
     sprt : Sprt or None
         Stop the single line-up when this test of its first agent ends.
     fingerprints : tuple of str
-        By agent, or empty: then they are not looked at.
+        By agent; not checked if empty.
     rotations : tuple of int
-        By line-up, how often each deal is played; where it is empty, once for each seat.
+        By line-up, how often each deal is played; if empty, once for each seat.
 
     Raises
     ------
     RulesError, ArenaError
-        For what cannot be played.
+        For values that cannot be played.
     """
 
     rules: dict[str, Any]
@@ -86,7 +85,7 @@ class Plan:
     rotations: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _ = self.setting  # checks what it holds
+        _ = self.setup  # checks its fields
         for name in ("deals", "chunk_deals"):
             check_number(name, getattr(self, name))
         if not self.agents or len(set(self.agents)) < len(self.agents):
@@ -124,9 +123,9 @@ class Plan:
             )
 
     @cached_property
-    def setting(self) -> Setting:
-        """What decides a game beside the agents."""
-        return Setting(
+    def setup(self) -> GameSetup:
+        """Everything that decides a game except the agents."""
+        return GameSetup(
             Rules.from_dict(self.rules),
             self.num_players,
             self.seed,
@@ -137,7 +136,7 @@ class Plan:
 
     @property
     def games(self) -> int:
-        """How many there are to play."""
+        """The total number of games."""
         return self.deals * sum(map(self.games_of, range(len(self.line_ups))))
 
     def games_of(self, number: int) -> int:
@@ -146,15 +145,15 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells whether a task's result belongs to this plan.
+        """A hash that tells whether a task's result belongs to this plan.
 
-        A hash of all that decides it: of everything but the number of deals, which may grow.
+        It covers all fields except the number of deals, which may grow.
         """
         fields = {**self.to_dict(), "deals": None}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
     def tasks(self) -> list[Task]:
-        """All work, in an order in which the line-ups come forward alike."""
+        """All tasks, in an order in which the line-ups advance together."""
         return [
             (number, first, min(self.chunk_deals, self.deals - first))
             for first in range(0, self.deals, self.chunk_deals)
@@ -165,7 +164,7 @@ class Plan:
         """The agents; `AgentError` if one cannot be loaded, cannot play, or has changed."""
         agents = [load(spec) for spec in self.agents]
         for number, agent in enumerate(agents):
-            agent.check(self.setting.rules, self.num_players)
+            agent.check(self.setup.rules, self.num_players)
             if self.fingerprints and fingerprint(agent) != self.fingerprints[number]:
                 raise AgentError(
                     f"agent {agent.name!r} is not what it was when the run began; games of both "
@@ -179,12 +178,13 @@ class Plan:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Plan:
-        """From what `to_dict` gave, also by way of JSON.
+        """From the result of `to_dict`, also after JSON.
 
         Raises
         ------
         ArenaError
-            For a field that is unknown, missing or of another type, and what cannot be played.
+            For a field that is unknown, missing or of the wrong type, and values that cannot be
+            played.
         """
         from msgspec import ValidationError, convert  # in the extra `evaluate`
 
@@ -216,7 +216,7 @@ def plan_of(
     control: bool = False,
     sprt: Sprt | None = None,
 ) -> Plan:
-    """A plan, checked, with its agents as they are now.
+    """A checked plan with the fingerprints of its agents.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def plan_of(
     RulesError, ArenaError, DesignError, AgentError
     """
     made = Rules.of(rules)
-    Setting(made, num_players, seed, episode, max_cycles, max_rounds)
+    GameSetup(made, num_players, seed, episode, max_cycles, max_rounds)
     specs = list(dict.fromkeys(agents))
     if not specs:
         raise ArenaError("no agents; expected at least one")

@@ -6,9 +6,9 @@
     evaluate.py --resume runs/table
     evaluate.py ladder runs/mine
 
-Every deal is played with all seat rotations, so that nobody gets the better
-cards. As many agents as players sit down as given; otherwise every agent plays
-every other, one of it against a table full of the other.
+Every deal is played with all seat rotations, so that nobody gets better
+cards. As many agents as players sit at one table as given; otherwise every
+agent plays every other, one copy of it against a table full of the other.
 """
 
 from __future__ import annotations
@@ -58,62 +58,62 @@ class Options:
     """The fields are the options of the command line."""
 
     agents: list[str] = field(default_factory=list)
-    """Who plays: names of agents, or the folders of trained runs. One plays against itself."""
+    """The agents, by name or by the folder of a trained run. A single one plays against itself."""
     rules: str = "pocket"
     """The rules: the name of a preset, or a file (.toml or .json)."""
     num_players: int = 2
     """Seats at the table."""
     design: str = "auto"
-    """Who meets whom: auto, table, round-robin, gauntlet (the first against each other) or mixed
-    (every group at one table)."""
+    """Which agents meet: auto, table, round-robin, gauntlet (the first against each of the others)
+    or mixed (every group at one table)."""
     deals: int | None = None
-    """Deals for each line-up, 1000 if not given; each is played once for each seat rotation. With
-    --sprt the most there may be; with --resume more than before extend the run."""
+    """Deals for each line-up, by default 1000, each played in all seat rotations. With --sprt the
+    maximum; with --resume a larger number extends the run."""
     seed: int = 0
-    """The same seed gives the same deals, and with the same agents the same result."""
+    """The same seed gives the same deals, and with the same agents the same results."""
     episode: str = "round"
-    """What a deal is: round, or match (to the rules' goal)."""
+    """What is played with a deal: a round, or a match (to the goal of the rules)."""
     sprt: str | None = None
-    """Two win rates, such as 0.50,0.52: stop as soon as the first agent's is shown to be at most
-    the one or at least the other."""
+    """Sequential test of two win rates, such as 0.50,0.52: stop as soon as that of the first agent
+    is shown to be at most the one or at least the other."""
     error_rate: float = ERROR_RATE
-    """How often --sprt may be wrong, either way."""
+    """Error rate of --sprt, on either side."""
     margin: float = MARGIN
-    """Win rates that differ by less from an even game's are called even."""
+    """Win rates that differ by less than this from that of an even game are called even."""
     control: bool = False
-    """Take the luck of the draws out of the results: the same to expect, and less variance."""
+    """Control variates: subtract the luck of the draws from the results, for less variance."""
     behavior: bool = False
-    """Print what the agents do, too."""
+    """Also print how the agents play."""
     processes: int = 0
-    """Processes to play in; 0: as many as pay."""
+    """Processes to play in; 0 chooses a number."""
     ray: str | None = None
     """Play on a Ray cluster: its address, or "local"."""
     chunk_deals: int | None = None
-    """Deals that are played and kept as one: 256, or 16 with agents that search."""
+    """Deals of a task, by default 256, or 16 with agents that search."""
     max_cycles: int = MAX_CYCLES
     """Decisions after which a round is truncated."""
     max_rounds: int = MAX_ROUNDS
     """Rounds after which a match has no winner."""
     out: Path | None = None
-    """A new folder for everything: what is played is kept there as it comes, then tables, plots
-    and a page."""
+    """A new folder for the results, which are saved as they arrive, and for tables, plots and a
+    page."""
     resume: Path | None = None
-    """The folder of an interrupted run: go on with it. Its own options hold."""
+    """Continue the interrupted run in this folder, with its options."""
     trust: bool = False
     """With --resume: import the Python modules of agents that the folder names (MODULE:NAME), and
-    run what is in them. For folders of your own, or of somebody you trust."""
+    run their code. For folders of your own, or of somebody you trust."""
     json: Path | None = None
-    """Write everything found to this file."""
+    """Write the report to this file."""
     csv: Path | None = None
-    """Write the figures to this file, one agent in one line-up a line."""
+    """Write the figures to this file, one line for each agent in each line-up."""
     html: Path | None = None
-    """Write a page to this file that opens without a network."""
+    """Write the report as a page to this file, which opens without a network."""
     records: Path | None = None
-    """Write the record of every game to this file, one a line."""
+    """Write the record of every game to this file, one per line."""
 
 
 def make_plan(options: Options) -> Plan:
-    """Check the options and the agents; what is to be played."""
+    """Check the options and the agents; the plan."""
     check_margin(options.margin)
     try:
         sprt = None if options.sprt is None else Sprt.parse(options.sprt, options.error_rate)
@@ -138,13 +138,13 @@ def make_plan(options: Options) -> Plan:
 
 
 def check_margin(margin: Any) -> None:
-    """`ArenaError` for one that no verdict can go by."""
+    """Raise ArenaError unless the margin is a number from 0, below 0.5."""
     if type(margin) not in (int, float) or not 0 <= margin < 0.5:
         raise ArenaError(f"margin is {margin!r}; expected a number from 0, below 0.5")
 
 
 def began_with(folder: Path) -> Options:
-    """The options that a run began with; those that may be given anew are as by default."""
+    """The options of a saved run; those that it does not keep have their defaults."""
     plan, about = read_plan(folder)
     named = about.get("rules"), about.get("design")
     if about.keys() != set(ABOUT) or not all(isinstance(name, str) for name in named):
@@ -166,7 +166,7 @@ def began_with(folder: Path) -> Options:
 
 
 def refuse_code(folder: Path, plan: Plan) -> None:
-    """`JournalError` if a run has agents that are code of one's own: it may be somebody else's."""
+    """Raise JournalError if a saved run names agents whose modules would be imported."""
     for spec in plan.agents:
         if runs_code(spec):
             raise JournalError(
@@ -176,7 +176,7 @@ def refuse_code(folder: Path, plan: Plan) -> None:
 
 
 def refuse_changes(began: Options, given: Options) -> None:
-    """`JournalError` if a run is to go on with other options than it began with."""
+    """Raise JournalError if a run is resumed with other options than it was started with."""
     for name in (*KEPT, *ABOUT, "sprt", "error_rate"):
         old, new = getattr(began, name), getattr(given, name)
         if name == "sprt" and old and new and _same_test(old, new):
@@ -196,7 +196,7 @@ def _same_test(old: str, new: str) -> bool:
 
 
 def evaluate(options: Options) -> dict[str, Any]:
-    """Check the options, play, write the files; the report."""
+    """Check the options, play, write the files; returns the report."""
     files = [getattr(options, name) for name in ("json", "csv", "html", "records")]
     named = [os.path.realpath(file) for file in files if file is not None]
     for file in files:
@@ -239,7 +239,7 @@ def evaluate(options: Options) -> dict[str, Any]:
 def _records(
     options: Options, plan: Plan, files: dict[Path, IO[str]]
 ) -> Callable[[list[str]], None] | None:
-    """What writes records as they come, if they were asked for."""
+    """A function that writes records as they arrive, if they are to be written."""
     path = options.records
     if path is None:
         return None
@@ -256,7 +256,7 @@ def _records(
 def _write(
     report: dict[str, Any], options: Options, files: dict[Path, IO[str]], folder: Path | None
 ) -> None:
-    """Write what was asked for, and in a folder everything."""
+    """Write the files asked for, and all of them in a folder."""
     from pocket_uno_env.evaluation.report.html import page
 
     results = io.StringIO()

@@ -1,8 +1,8 @@
-"""Tasks of a tournament on a Ray cluster.
+"""Workers on a Ray cluster.
 
-Every machine needs this package, and whatever the agents need, at the same version. A task whose
-worker is lost is played again on another; since tasks don't depend on each other, the table is the
-same as on one machine.
+Every machine needs this package and the agents at the same version. A task whose worker is lost is
+played again on another one; since tasks do not depend on each other, the results are the same as on
+one machine.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A tournament in chunks: the same result in whatever order, by however many, with breaks.
+"""Runs a tournament in tasks; the result does not depend on their order, workers or interruptions.
 
-The unit of work is one *task*: a fixed number of consecutive deals of one line-up. Nothing that
-happens in a task depends on another, and no batch that an agent is asked about crosses its
-border. So the tasks may be played here, by several processes or on a cluster (`workers`,
-`ray_workers`), stopped and taken up again (`journal`); the table is made from all of them in
-order. An agent that goes by the clock repeats nothing, of course; `Agent.repeatable` says so.
+A *task* is a fixed number of consecutive deals of one line-up. It does not depend on other tasks,
+and no batch that an agent is asked about contains games of two tasks. So tasks may be played in
+this process, in several or on a cluster (`workers`, `ray_workers`), stopped and resumed
+(`journal`); the results are put together in order. An agent with a time budget is not reproducible:
+see `Agent.repeatable`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ import numpy as np
 
 from pocket_uno_env.agents.agent import Agent
 
-from .arena import (
-    Chunk,
-    Games,
-    joined,
-)
+from .arena import Chunk, Games, joined
 from .behavior import count_behavior
 from .draw_luck import draw_luck
 from .plan import Plan, Task
@@ -31,13 +27,13 @@ from .plan import Plan, Task
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What one task, or all of a line-up's, came to.
+    """The results of one task, or of all tasks of a line-up.
 
     Attributes
     ----------
     games : Games
-    behavior : int64 array, shape ``(n, n, len(behavior.Count))``, or None
-    luck : float32 array, shape ``(deals, n, control.FEATURES)``, or None
+    behavior : int64 array, shape ``(n, n, len(behavior.Stat))``, or None
+    luck : float32 array, shape ``(deals, n, draw_luck.FEATURES)``, or None
     records : list of str
         JSON, one for each game.
     """
@@ -49,14 +45,14 @@ class Played:
 
 
 class Workers(Protocol):
-    """Whoever plays tasks."""
+    """Plays tasks: in this process, in several, or on a cluster."""
 
     def play(self, plan: Plan, tasks: Sequence[Task]) -> Generator[tuple[Task, Played], None, None]:
-        """Play all tasks; each result as it comes, in any order. Closing it stops the work."""
+        """Play all tasks; yields results as they arrive, in any order. Closing it stops them."""
 
 
 class Journal(Protocol):
-    """Where results are kept while a tournament runs."""
+    """Stores results while a tournament runs."""
 
     def done(self) -> dict[Task, Played]:
         """All results so far, without their records."""
@@ -65,7 +61,7 @@ class Journal(Protocol):
         """The records of one result."""
 
     def add(self, task: Task, played: Played) -> None:
-        """Keep one more."""
+        """Store a result."""
 
 
 def play_task(plan: Plan, agents: Sequence[Agent], task: Task) -> Played:
@@ -73,13 +69,13 @@ def play_task(plan: Plan, agents: Sequence[Agent], task: Task) -> Played:
     number, first, count = task
     keep = plan.records or plan.behavior or plan.control
     chunk = Chunk(
-        *(plan.setting, agents, plan.line_ups[number], first, count, keep),
+        *(plan.setup, agents, plan.line_ups[number], first, count, keep),
         rotations=plan.games_of(number),
     )
     return Played(
         chunk.games(),
-        count_behavior(chunk.replay()) if plan.behavior else None,
-        draw_luck(chunk.replay()) if plan.control else None,
+        count_behavior(chunk.finished_games()) if plan.behavior else None,
+        draw_luck(chunk.finished_games()) if plan.control else None,
         [json.dumps(record) for record in chunk.records()] if plan.records else [],
     )
 
@@ -91,14 +87,14 @@ def run(
     on_progress: Callable[[int, dict[str, float]], None] | None = None,
     on_records: Callable[[list[str]], None] | None = None,
 ) -> list[Played]:
-    """Play what is not in the journal yet; the results by line-up, without records.
+    """Play the tasks that are not in the journal; the results by line-up, without records.
 
     Parameters
     ----------
     on_progress : callable, optional
-        Called with the number of games that are played, and figures worth showing.
+        Called with the number of games played so far, and figures to show.
     on_records : callable, optional
-        Called with the records of one task after the other, in the order of `Plan.tasks`.
+        Called with the records of each task, in the order of `Plan.tasks`.
     """
     done = {} if journal is None else journal.done()
     tasks = plan.tasks()
@@ -139,16 +135,16 @@ def run(
 
 
 class _Watch:
-    """Follows the results in the order of the tasks, as far as all before are there.
+    """Follows the results in the order of the tasks, as far as they are complete.
 
-    So where a sequential test ends does not depend on the order in which results come.
+    So the end of a sequential test does not depend on the order in which results arrive.
 
     Attributes
     ----------
     used : int or None
         After how many deals the test has ended, if it has.
     figures : dict
-        Worth showing.
+        Figures to show.
     """
 
     def __init__(self, plan: Plan, tasks: Sequence[Task], done: dict[Task, Played]) -> None:
@@ -159,7 +155,7 @@ class _Watch:
         self._blocks = np.zeros(0)
 
     def advance(self) -> list[Task]:
-        """Look at what has become complete; these tasks, in order."""
+        """Process the tasks that have become complete; returns them in order."""
         first = self._next
         while self._next < len(self._tasks) and self._tasks[self._next] in self._done:
             self._next += 1
@@ -181,7 +177,7 @@ class _Watch:
 
 
 def by_line_up(plan: Plan, done: dict[Task, Played], used: int | None = None) -> list[Played]:
-    """The results in order, of the first `used` deals where a sequential test has ended."""
+    """The results by line-up, of the first `used` deals if a sequential test has ended."""
     parts: list[list[Played]] = [[] for _ in plan.line_ups]
     for task in plan.tasks():
         if task in done and (used is None or task[1] < used):

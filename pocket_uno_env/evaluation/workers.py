@@ -1,7 +1,7 @@
-"""Who plays the tasks of a tournament: this process, or several.
+"""Workers that play the tasks of a tournament: in this process, or in several.
 
 Compiled agents are so fast that a small tournament is over before another process has started;
-agents that think use all processors.
+agents that search use all processors.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .plan import Plan, Task
 from .tournament import Played, Workers, play_task
 
 PATIENCE = 4.0
-"""Seconds of work after which it may be shared among processes."""
+"""Seconds of work after which the rest may be shared among processes."""
 WORTHWHILE = 12.0
-"""Seconds that must be left then."""
+"""Seconds of work that must be left for that."""
 MAX_PROCESSES = 1024
 RESTARTS = 5
-"""How often processes that died are replaced without a result in between."""
+"""How often dead processes are replaced without a result in between."""
 
 Results = Generator[tuple[Task, Played], None, None]
 
 
 class WorkersError(RuntimeError):
-    """Workers that die again and again; the message says what was tried."""
+    """Workers that cannot be used, or die repeatedly; the message says why."""
 
 
-class Here:
-    """The process itself."""
+class ThisProcess:
+    """Plays the tasks in this process, one after the other."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self.agents = agents
@@ -51,7 +51,7 @@ class Here:
 
 
 class Processes:
-    """So many processes, each with agents of its own. If one dies, its tasks are played again."""
+    """A number of processes, each with its own agents. If one dies, its tasks are played again."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -92,7 +92,7 @@ class Processes:
 
 
 def _end(pool: Any) -> None:
-    """Stop a pool at once, whatever its processes are at."""
+    """Stop a pool and its processes at once."""
     processes, results = list((pool._processes or {}).values()), pool._result_queue
     pool.shutdown(wait=False, cancel_futures=True)  # which forgets its processes
     for process in processes:
@@ -104,7 +104,7 @@ def _end(pool: Any) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until this is over; processes that start in it never hear of it."""
+    """Defer Ctrl-C until this is over; processes that start in it never receive it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -124,7 +124,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 class Automatic:
-    """The process itself, and all processors when that pays."""
+    """Uses this process at first, then one for each processor where that is faster."""
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self.agents = agents
@@ -136,7 +136,9 @@ class Automatic:
         searching = any(agent.budget is not None for agent in self.agents)
         if self.count == 1 or len(rest) == 1 or not searching:
             began = time.monotonic()
-            for done, (task, played) in enumerate(Here(self.agents).play(plan, tasks), start=1):
+            for done, (task, played) in enumerate(
+                ThisProcess(self.agents).play(plan, tasks), start=1
+            ):
                 yield task, played
                 rest = rest[1:]
                 spent = time.monotonic() - began
@@ -148,12 +150,12 @@ class Automatic:
 
 
 def make_workers(agents: Sequence[Agent], processes: int = 0, ray: str | None = None) -> Workers:
-    """The workers that were asked for.
+    """The workers for these options.
 
     Parameters
     ----------
     processes : int
-        0 for as many as pay, 1 for this process.
+        0 for `Automatic`, 1 for `ThisProcess`, else `Processes`.
     ray : str, optional
         The address of a Ray cluster, or ``"local"``.
 
@@ -168,17 +170,17 @@ def make_workers(agents: Sequence[Agent], processes: int = 0, ray: str | None = 
     if not 0 <= processes <= MAX_PROCESSES:
         raise WorkersError(f"processes is {processes}; expected a number from 0 to {MAX_PROCESSES}")
     if processes == 1:
-        return Here(agents)
+        return ThisProcess(agents)
     return Processes(processes) if processes else Automatic(agents)
 
 
 def available_processors() -> int:
-    """How many this process may use."""
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _STATE: list[tuple[Plan, list[Agent]]] = []
-"""In a worker process: what it plays."""
+"""In a worker process: the plan and its agents."""
 
 
 def _begin(plan: Plan) -> None:

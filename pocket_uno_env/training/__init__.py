@@ -1,12 +1,20 @@
-"""The pieces of train.py; they need the extra ``train``.
+"""Training, with the extra ``train``; `program` is train.py.
 
 | module | holds |
 |---|---|
-| ``settings`` | the options of train.py |
-| ``networks`` | the actor and the critic, and their weights |
-| ``all_hands`` | shows the critic what no actor may see: the hidden cards |
-| ``self_play`` | the pool of past selves, drawn by difficulty |
-| ``imitation``, ``lookahead`` | what comes before PPO: a teacher's choices; all actions tried |
-| ``learning`` | MaskablePPO with its schedules |
-| ``checkpoints`` | all that a run needs to go on; the callback that saves it |
+| `program` | the program, from its options to the evaluation at the end |
+| `settings` | its options, and the ranges of their values |
+| `ppo` | MaskablePPO as it is used here, and its schedules |
+| `networks` | the actor and the critic, and their weights |
+| `all_hands` | the hidden cards, for a critic with perfect information |
+| `imitation` | behavioral cloning of a teacher, before PPO |
+| `lookahead` | the advantage of every legal action from copies of the game, before PPO |
+| `self_play` | the pool of past selves, the harder ones drawn more often |
+| `rollout_buffer` | sb3-contrib's rollout buffer in less memory |
+| `checkpoints` | the complete state of a run; saving and resuming it |
+| `curves` | TensorBoard's files, written synchronously |
+| `belief` | a program: trains the belief network of search |
+| `tune` | a program: tunes the weights of the `strong` heuristic |
+| `publish` | a program: puts a trained network among those of the package |
+| `export_onnx` | a program: writes a trained network as an ONNX file |
 """

@@ -1,8 +1,8 @@
-"""A critic that sees all hands: what no seat may know, beside what the learner knows.
+"""A critic with perfect information: the hidden cards beside the learner's observation.
 
-The critic is needed in training alone, so it may be told what the actor must find out. It then
-takes the luck of the hidden cards out of the advantages, and what is left over is what the
-learner's decisions made of them. The actor never sees these columns.
+The critic is needed during training only, so it may know what the actor must infer. This takes the
+luck of the hidden cards out of the advantages and leaves the effect of the learner's decisions.
+The actor never sees these columns.
 
 Source: G. Yang et al., "PerfectDou: Dominating DouDizhu with Perfect Information Distillation",
 NeurIPS 2022.
@@ -25,8 +25,8 @@ from pocket_uno_env.observation.full_state import state_size
 class AllHands(VecEnvWrapper):
     """Adds the hidden cards to the right of the learner's observations, in the same view.
 
-    The last observation of a truncated round has zeros in their place: it is written when the next
-    round has been dealt.
+    The terminal observation of a round has zeros in their place, since the next round has been
+    dealt when it is written.
     """
 
     def __init__(self, venv: VecEnv) -> None:
@@ -44,7 +44,7 @@ class AllHands(VecEnvWrapper):
         return self.with_hidden(self.venv.reset())
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """The same for a step."""
+        """As `reset`, for a step."""
         observations, rewards, dones, infos = self.venv.step_wait()
         for game in np.flatnonzero(dones):
             final = infos[game]["terminal_observation"]
@@ -55,7 +55,7 @@ class AllHands(VecEnvWrapper):
     def with_hidden(
         self, observations: np.ndarray, games: LearnerGames | None = None
     ) -> np.ndarray:
-        """`observations` of the games, or of copies, as they are, and the hidden cards beside."""
+        """`observations` of the games, or of copies of them, with the hidden cards appended."""
         games = self._games.games if games is None else games
         wide = np.empty((games.num_games, self.observation_space.shape[0]), np.float32)
         wide[:, : self.visible] = observations
@@ -70,10 +70,10 @@ class AllHands(VecEnvWrapper):
         return wide
 
     def state(self) -> dict[str, np.ndarray]:
-        """What `LearnerVecEnv.state` gives; nothing is kept here."""
+        """`LearnerVecEnv.state`; this wrapper has no state of its own."""
         found: dict[str, np.ndarray] = self.venv.state()
         return found
 
     def set_state(self, state: dict[str, np.ndarray]) -> np.ndarray:
-        """Go on from a `state`; returns the observations."""
+        """Continue from a `state`; returns the observations."""
         return self.with_hidden(self.venv.set_state(state))

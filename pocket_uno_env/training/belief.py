@@ -1,10 +1,10 @@
-"""Train the belief network: which unseen cards are in which hand, learned from self-play.
+"""Train the belief network of search: which unseen cards are in which hand, from self-play.
 
-    python -m agents.belief --rules pocket --out agents/beliefs/pocket
+    python -m pocket_uno_env.training.belief --rules pocket --out agents/search/beliefs/pocket
 
-Scripted agents play each other; from positions of their games the network learns to give the hands
-that were really held a high chance. Its log-likelihood is measured on other games, beside that of
-the rules of inference and of uniform guessing.
+Scripted agents play each other; the network maximizes the likelihood of the hands that were really
+held in positions of their games. Its log-likelihood is measured on other games, beside those of the
+rules of inference and of the uniform distribution.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pocket_uno_env.agents.search.belief import (
     write_rule_weights,
     write_table,
 )
-from pocket_uno_env.agents.search.belief_network import FORMAT, TRUST, _cards
+from pocket_uno_env.agents.search.belief_network import FORMAT, TRUST, cards_of
 from pocket_uno_env.agents.search.determinize import (
     Unseen,
     is_held,
@@ -50,8 +50,9 @@ from pocket_uno_env.rules.phases import End, Phase
 from pocket_uno_env.rules.rules import Rules, RulesError
 
 _LARGEST = 12
-"""Hands of more unknown cards are not learned from."""
+"""The most unknown cards of a hand that is learned from."""
 _LONGEST = 300
+"""Decisions after which a game is abandoned for a new one."""
 
 
 @dataclass
@@ -61,38 +62,38 @@ class Options:
     rules: str = "pocket"
     """The rules, by the name of a preset."""
     players: tuple[int, ...] = (2, 2, 2, 3, 4)
-    """Numbers of players, drawn for each game."""
+    """Numbers of players, from which one is drawn for each game."""
     policies: tuple[str, ...] = ("strong", "strong", "strong", "counter", "greedy")
-    """Scripted agents, drawn for each seat of each game."""
+    """Scripted agents, from which one is drawn for each seat of each game."""
     batches: int = 3000
-    """Steps of the optimizer."""
+    """Gradient steps."""
     batch_size: int = 512
-    """Positions in each."""
+    """Positions in a gradient step."""
     hidden: int = 64
     """Units in each of the two hidden layers."""
     learning_rate: float = 3e-3
-    """At the beginning; it falls to zero over the second half."""
+    """Learning rate in the first half; it falls linearly to zero over the second."""
     seed: int = 0
     """The same seed and options give the same network on the same machine."""
     test_positions: int = 4096
-    """Positions, of other games, that measure the result for each kind of opponent."""
+    """Positions of other games on which the result is measured, for each opponent."""
     out: Path = Path("runs/belief")
-    """Writes this with .safetensors and .json."""
+    """Path of the files to write, without their endings .safetensors and .json."""
 
 
 class Positions(NamedTuple):
-    """What the network learns from: m positions with up to n unseen cards.
+    """Training data: m positions with up to n unseen cards.
 
     Attributes
     ----------
     table : float32, shape ``(m, TABLE_FEATURES)``
     card : float32, shape ``(m, n, card_features)``
     held, valid : float32, shape ``(m, n)``
-        Whether the hand in question held the card; whether there is such a card.
+        1 where the hand held the card; 1 where there is such a card, 0 for padding.
     size : int64, shape ``(m,)``
-        How many cards it held.
+        How many unknown cards the hand held.
     uniform, by_rules : float64, shape ``(m,)``
-        The log-likelihood of uniform guessing and of the rules of inference.
+        Log-likelihood of the hand under the uniform distribution and the rules of inference.
     """
 
     table: Any
@@ -105,7 +106,7 @@ class Positions(NamedTuple):
 
 
 def new_positions(rules: Rules, count: int) -> Positions:
-    """Buffers for `play_positions`."""
+    """Zeroed buffers for `play_positions`."""
     cards = len(rules.deck)
     return Positions(
         np.zeros((count, TABLE_FEATURES), np.float32),
@@ -130,7 +131,7 @@ def describe(
     out: Positions,
     m: Any,
 ) -> None:
-    """Write position m: what `seat` may know of the hand of `other`, and what that holds.
+    """Write position m: what `seat` may know of the hand of `other`, and the cards it holds.
 
     ``counts`` and ``unseen`` are scratch.
     """
@@ -165,7 +166,7 @@ def play_positions(
     trust: Any,
     out: Positions,
 ) -> None:
-    """Play on in all rows in turn, and take every fourth decision or so as a position.
+    """Play all rows in turn, and write about every fourth decision as a position.
 
     Parameters
     ----------
@@ -173,9 +174,9 @@ def play_positions(
     seated : int64, shape ``(games, MAX_SEATS)``
         The policies at each table, kept between calls.
     players, policies : int64
-        Drawn from for each game and each seat.
+        One of each is drawn for each game and for each seat.
     state : uint64, shape ``(1,)``
-        The generator.
+        The state of the random generator.
     """
     rules = unowned(rules)
     rows = unowned(rows)
@@ -205,7 +206,7 @@ def play_positions(
 
 
 class Games:
-    """Endless self-play of scripted policies."""
+    """Self-play of scripted policies that never ends."""
 
     def __init__(
         self, rules: Rules, players: tuple[int, ...], policies: tuple[str, ...], seed: int, n: int
@@ -237,15 +238,15 @@ class Games:
         )
 
 
-def gain(better: np.ndarray, worse: np.ndarray) -> list[float]:
-    """Mean difference and half the width of its 95 % interval."""
-    difference = better - worse
+def mean_difference(first: np.ndarray, second: np.ndarray) -> list[float]:
+    """The mean of ``first - second``, and half the width of its 95 % interval."""
+    difference = first - second
     half = 1.96 * difference.std(ddof=1) / len(difference) ** 0.5
     return [round(float(difference.mean()), 4), round(float(half), 4)]
 
 
 def train(options: Options, rules: Rules) -> tuple[Network, dict[str, Any]]:
-    """Train and measure; the network and what was found."""
+    """Train and measure; the network, and its log-likelihoods by opponent."""
     import torch
 
     from pocket_uno_env.cli.progress import Display
@@ -276,7 +277,7 @@ def train(options: Options, rules: Rules) -> tuple[Network, dict[str, Any]]:
     with torch.no_grad():
         for name in dict.fromkeys(options.policies):
             games = Games(rules, (2,), (name,), options.seed + 1_000_000, 4096)
-            for _ in range(64):  # away from the deal, which all games began with
+            for _ in range(64):  # all games have just been dealt: play until they are spread out
                 games.fill(positions)
             tested = new_positions(rules, options.test_positions)
             games.fill(tested)
@@ -284,9 +285,9 @@ def train(options: Options, rules: Rules) -> tuple[Network, dict[str, Any]]:
             learned = _likelihood(model(*parts[:2]), *parts[2:]).numpy()
             found[name] = {
                 "uniform": round(float(tested.uniform.mean()), 4),
-                "rules over uniform": gain(tested.by_rules, tested.uniform),
-                "network over uniform": gain(learned, tested.uniform),
-                "network over rules": gain(learned, tested.by_rules),
+                "rules over uniform": mean_difference(tested.by_rules, tested.uniform),
+                "network over uniform": mean_difference(learned, tested.uniform),
+                "network over rules": mean_difference(learned, tested.by_rules),
             }
     state = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     network = Network(
@@ -319,7 +320,7 @@ def _model(inputs: int, hidden: int) -> Any:
 
 
 def _likelihood(logits: Any, held: Any, valid: Any, size: Any) -> Any:
-    """The log-likelihood of the hands held: `determinize.log_likelihood`, batched."""
+    """The log-likelihood of the true hands: `determinize.log_likelihood`, batched."""
     import torch
 
     logits = logits.clamp(-8, 8).double()
@@ -334,13 +335,13 @@ def _likelihood(logits: Any, held: Any, valid: Any, size: Any) -> Any:
 def save(path: Path, network: Network, rules: Rules, card: dict[str, Any]) -> None:
     """Write ``path.safetensors`` and ``path.json``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    about = {"format": FORMAT, "cards": _cards(rules)}
+    about = {"format": FORMAT, "cards": cards_of(rules)}
     run_folder.save_tensors(path.with_suffix(".safetensors"), network._asdict(), about)
     files.write_json(path.with_suffix(".json"), card)
 
 
 def main() -> int:
-    """Train, measure, write."""
+    """Run the command line; the exit code."""
     import tyro
 
     options = tyro.cli(Options, description=docstring(__file__))
@@ -354,7 +355,7 @@ def main() -> int:
     settings = asdict(options) | {"out": str(options.out)}
     card = {
         "format": FORMAT,
-        "command": "python -m agents.belief " + " ".join(sys.argv[1:]),
+        "command": "python -m pocket_uno_env.training.belief " + " ".join(sys.argv[1:]),
         "settings": settings,
         "seconds": round(time.monotonic() - began),
         "log_likelihood": found,

@@ -1,4 +1,4 @@
-"""All that a run needs to go on, and the callback that saves it between rollouts."""
+"""The complete state of a run, and the callback that saves it between rollouts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def _layout(dtype: np.dtype) -> str:
 
 
 LAYOUT = hashlib.sha256((_layout(ROW) + _layout(BOOK)).encode()).hexdigest()
-"""Of the bytes in which games are kept: one with another cannot be read."""
+"""Hash of the layout of saved games; a checkpoint with another one cannot be read."""
 
 
 class About(TypedDict, total=False):
-    """What a checkpoint says besides its arrays; ``taught`` in one from before PPO alone."""
+    """A checkpoint's data besides its arrays; ``taught``, the decisions made, before PPO only."""
 
     version: str
     layout: str
@@ -49,7 +49,7 @@ class About(TypedDict, total=False):
 
 
 def capture(model: MaskablePPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Everything that the rest of the training depends on, between two rollouts.
+    """Everything that the rest of the training depends on; to be called between rollouts.
 
     Returns
     -------
@@ -83,26 +83,28 @@ def capture(model: MaskablePPO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def check(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> None:
     """RunError if these cannot have come from `capture` of a model with the same settings.
 
-    The games themselves are checked where they are taken up, in `LearnerVecEnv.set_state`.
+    The games themselves are checked in `LearnerVecEnv.set_state`.
     """
     if about.get("layout") != LAYOUT:
         raise run_folder.RunError(
-            f"it was written by version {str(about.get('version', 'unknown'))[:40]}, which keeps "
-            f"games in another form than this one, {__version__}; go on with that version, or "
+            f"it was written by version {str(about.get('version', 'unknown'))[:40]}, which stores "
+            f"games in another format than this one, {__version__}; continue with that version, or "
             "start a new run"
         )
     needed = [name for name in About.__annotations__ if name != "taught"]
     run_folder.check_fields("it", about, About, needed)
     if min(about["steps"], about["updates"], about.get("taught", 0)) < 0:
-        raise run_folder.RunError("it says that less than nothing has been made")
+        raise run_folder.RunError("it has a negative number of steps or updates")
     position, has_gauss, _ = about["numpy"]
     if not (0 <= position <= 624 and 0 <= has_gauss <= 1):
-        raise run_folder.RunError(f"its numpy is {about['numpy']}, no place in a stream of numbers")
+        raise run_folder.RunError(
+            f"its numpy is {about['numpy']}, which is not a state of a random generator"
+        )
     expected = _expected(model)
     for name, array in tensors.items():
         if name not in expected:
             raise run_folder.RunError(
-                f"it has {name[:80]!r}, which a run with these settings has not"
+                f"it has {name[:80]!r}, which a run with these settings does not have"
             )
         like = expected[name]
         shape = array.shape if name == "env.pool.codes" and array.ndim == 1 else like.shape
@@ -112,16 +114,16 @@ def check(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, A
                 f"shape {like.shape}"
             )
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise run_folder.RunError(f"its {name} has numbers that are not finite")
+            raise run_folder.RunError(f"its {name} has values that are not finite")
         if name.endswith((".step", ".exp_avg_sq", "_lengths")) and (array < 0).any():
-            raise run_folder.RunError(f"its {name} has numbers below 0")
+            raise run_folder.RunError(f"its {name} has negative values")
     for name in expected:
         if name not in tensors and not name.startswith("adam."):
             raise run_folder.RunError(f"it has no {name}, which a run with these settings has")
 
 
 def _expected(model: MaskablePPO) -> dict[str, np.ndarray]:
-    """Arrays like those of `capture`, after the model's first steps; only their form counts."""
+    """Arrays of the shapes and types that `capture` returns after the first gradient step."""
     monitor = model.env
     found = weights(model.policy)
     for name, parameter in model.policy.named_parameters():
@@ -141,12 +143,12 @@ def _expected(model: MaskablePPO) -> dict[str, np.ndarray]:
 
 
 def restore(model: MaskablePPO, tensors: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-    """Bring a model with the same settings to where `capture` was; then ``learn`` without reset.
+    """Restore a captured state in a model with the same settings; then ``learn`` without reset.
 
     Raises
     ------
     RunError
-        If the two are no state of a model like this; the sentence goes on after its file's name.
+        If the two are not a state of such a model; the message follows the file's name.
     """
     check(model, tensors, about)
     monitor = model.env
@@ -188,13 +190,13 @@ CLOCKS = {"seconds": time.monotonic, "processor_seconds": time.process_time}
 
 
 class Interrupted(Exception):
-    """The training was asked to stop, and has written a checkpoint."""
+    """The training was asked to stop, and a checkpoint has been written."""
 
 
 class Interrupts(AbstractContextManager["Interrupts"]):
-    """Turns the first Ctrl-C (or SIGTERM) into a wish; the second has its usual effect.
+    """Turns the first Ctrl-C (or SIGTERM) into a request to stop; the second has its usual effect.
 
-    In the main thread: Python gives signals to no other, and there nothing is turned.
+    In the main thread only, since Python delivers signals to no other.
     """
 
     def __init__(self) -> None:
@@ -219,18 +221,19 @@ class Interrupts(AbstractContextManager["Interrupts"]):
 
 
 class Keeper(BaseCallback):
-    """Saves checkpoints between rollouts, ends the training if asked to, reports progress.
+    """Saves checkpoints between rollouts, ends the training on request, reports progress.
 
     Parameters
     ----------
     folder : Path
     every : int
-        Decisions between checkpoints; there is one at the start of PPO, too.
+        Decisions between checkpoints; there is one at the start of PPO too.
     keep : int
+        How many checkpoints are kept.
     interrupts : Interrupts
     report : Report
     spent : dict
-        What the training took before it was interrupted, as `Keeper.spent` says.
+        `Keeper.spent` of the training before it was interrupted.
     """
 
     def __init__(
@@ -254,11 +257,11 @@ class Keeper(BaseCallback):
 
     @property
     def spent(self) -> dict[str, float]:
-        """What the training has taken in all: seconds, and seconds of processor time."""
+        """The duration of the training: seconds, and seconds of processor time."""
         return {key: CLOCKS[key]() - began for key, began in self._began.items()}
 
     def save(self) -> None:
-        """Write a checkpoint, unless that of this step is written; only between rollouts."""
+        """Write a checkpoint, unless there is one of this step; only between rollouts."""
         steps = self.model.num_timesteps
         if steps != self._saved:
             self._write(self.model, steps, run_folder.STEP, {})
@@ -271,14 +274,14 @@ class Keeper(BaseCallback):
         ]
         if lost:
             raise run_folder.RunError(
-                f"after {made:,} decisions {lost[0]} is not finite any more: the training has "
-                "diverged; try a smaller learning rate. The last checkpoint is from before"
+                f"after {made:,} decisions {lost[0]} is no longer finite: the training has "
+                "diverged; try a smaller learning rate. The last checkpoint is from before that"
             )
         about |= {**self.spent, **more}
         run_folder.save_checkpoint(self.folder, made, tensors, about, self.keep, stage)
 
     def before_ppo(self, model: MaskablePPO, made: int) -> None:
-        """The same between two rollouts of what comes before, of which `made` are made."""
+        """Save between rollouts of the stages before PPO, after `made` decisions of them."""
         if self.interrupts.wanted or made >= self._taught + self.every:
             self._write(model, made, run_folder.LESSON, {"taught": made})
             self._taught = made

@@ -1,7 +1,7 @@
-"""TensorBoard's curves, written at once: a full disk is an error of the training, not of a thread.
+"""TensorBoard's files, written synchronously, so that a full disk is an error of the training.
 
 PyTorch's ``SummaryWriter`` writes in a thread of its own, where an error is a traceback on the
-screen and comes to the program late or never.
+screen and reaches the program late or never.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pocket_uno_env.files import FileError
 def curves(folder: Path, made: int) -> Logger:
     """A logger that writes curves into `folder`, from `made` decisions on.
 
-    What is there beyond that was written by a run that was killed, and comes again: TensorBoard is
-    told to drop it.
+    Points beyond that were written by a run that was killed and will be written again: TensorBoard
+    is told to drop them.
     """
     return Logger(str(folder), [_Curves(folder, made)])
 
@@ -52,10 +52,10 @@ class _Curves(KVWriter):
         self._add(Event(step=step, summary=Summary(value=points)))
 
     def close(self) -> None:
-        """No file is held open."""
+        """Do nothing: no file is kept open."""
 
     def _add(self, event: Event) -> None:
-        """Append an event, or nothing."""
+        """Append an event whole, or leave the file as it was."""
         event.wall_time = time.time()
         record = io.BytesIO()
         RecordWriter(record).write(event.SerializeToString())

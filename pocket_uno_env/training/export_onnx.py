@@ -1,11 +1,11 @@
 """Write a trained network as an ONNX file, which plays without PyTorch.
 
-    python -m agents.export pocket-2p pocket.onnx
-    python -m agents.export runs/mine mine.onnx
+    python -m pocket_uno_env.training.export_onnx pocket-2p pocket.onnx
+    python -m pocket_uno_env.training.export_onnx runs/mine mine.onnx
 
-The file takes observations and action masks, and gives masked logits and the
-likeliest legal actions. It is compared with the network on positions of real
-games before it is put in its place. `load("mine.onnx")` makes an agent of it.
+The model takes observations and action masks, and returns masked logits and
+the most probable legal actions. It is compared with the network on positions
+of real games before the file is written. `load("mine.onnx")` makes an agent of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pocket_uno_env.agents.trained.onnx_policy import OnnxAgent
 
 OPSET, IR_VERSION = 17, 8
-"""Old enough for any onnxruntime of the last years; nothing newer is needed."""
+"""Old enough for the onnxruntime of several years ago; nothing newer is needed."""
 TOLERANCE = 1e-5
 """By how much a legal logit may differ, relative to the largest."""
 
@@ -92,8 +92,8 @@ def onnx_model(agent: PolicyAgent) -> onnx.ModelProto:
     """The network of `agent`, built from its weights.
 
     Inputs: ``observation`` float32 ``(batch, size)`` and ``action_mask`` int8 ``(batch, actions)``.
-    Outputs: ``logits`` float32 ``(batch, actions)``, minus infinity for what is not legal, and
-    ``action`` int64 ``(batch,)``, the likeliest legal one, the first among equals.
+    Outputs: ``logits`` float32 ``(batch, actions)``, minus infinity for illegal actions, and
+    ``action`` int64 ``(batch,)``, the most probable legal one, the first among equals.
     """
     from onnx import TensorProto, checker, helper, numpy_helper
 
@@ -146,7 +146,7 @@ def onnx_model(agent: PolicyAgent) -> onnx.ModelProto:
 def compare(agent: PolicyAgent, other: OnnxAgent, positions: int) -> float:
     """The largest difference of a legal logit, relative to the largest one of its position.
 
-    Infinity if `other` gives a logit to what is not legal, or chooses it.
+    Infinity if `other` gives a finite logit to an illegal action, or chooses one.
     """
     worst = 0.0
     for rows in games(agent.rules, agent.num_players, positions):
@@ -164,7 +164,7 @@ def compare(agent: PolicyAgent, other: OnnxAgent, positions: int) -> float:
 
 
 def games(rules: Rules, num_players: int, positions: int) -> Iterator[np.ndarray]:
-    """Rows of games that random and good players play by turns; at least that many in all."""
+    """Rows of games played by random and strong policies in turn; at least that many in all."""
     batch = Batch(min(positions, 256), rules, num_players=num_players)
     actions = np.zeros(batch.num_games, np.int64)
     batch.reset(0)

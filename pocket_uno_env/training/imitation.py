@@ -1,4 +1,4 @@
-"""The warm start: the network learns to act as another agent does, before it learns to win."""
+"""Imitation before PPO: the actor learns a teacher's actions, the critic their returns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from .networks import MaskedPolicy
 
 LAST_RATE = 0.05
-"""The learning rate at the end, as a share of the first one."""
+"""The learning rate at the end, as a fraction of the initial one."""
 AfterRollout = Callable[[MaskablePPO, int], None]
-"""Called with the model and how many decisions are made, where a checkpoint may be written."""
+"""Called between rollouts, where a checkpoint may be written: the model, decisions so far."""
 
 
 def imitate(
@@ -31,16 +31,16 @@ def imitate(
     made: int = 0,
     after_rollout: AfterRollout = lambda model, made: None,
 ) -> None:
-    """Teach the actor the teacher's choices, and the critic what is earned meanwhile.
+    """Behavioral cloning of the teacher for the actor, and its returns for the critic.
 
     The teacher plays the learner's seat against the opponents of the training, for `steps`
-    decisions. Everything is seen once, fresh, so nothing can be learned by heart. The model can go
-    on to learn from the games as they then stand.
+    decisions. Every decision is learned from once, so there is no overfitting. The model can
+    continue to learn from the games as they then are.
 
     Parameters
     ----------
     learning_rate : float
-        The first one; it falls in a straight line.
+        At the start; it falls linearly to `LAST_RATE` of that.
     made : int
         How many of the decisions were made before a restart; 0 starts new games.
     after_rollout : AfterRollout
@@ -53,25 +53,26 @@ def imitate(
     if made == 0:
         start_games(model)
     shape, n_actions = (length, n), games.action_space.n
-    seen = np.empty((*shape, model._last_obs.shape[1]), np.float32)
-    masks, choices = np.empty((*shape, n_actions), bool), np.empty(shape, np.int64)
+    observations = np.empty((*shape, model._last_obs.shape[1]), np.float32)
+    masks, actions = np.empty((*shape, n_actions), bool), np.empty(shape, np.int64)
     returns, rewards = np.empty(shape, np.float32), np.empty(shape, np.float32)
-    ends = np.empty(shape, bool)
+    dones = np.empty(shape, bool)
     while made < steps:
         for t in range(length):
-            seen[t], masks[t] = model._last_obs, games.action_masks()
-            choices[t] = games.ask(teacher)
-            model._last_obs, rewards[t], ends[t], _ = env.step(choices[t])
-        model._last_episode_starts = ends[-1].copy()
+            observations[t], masks[t] = model._last_obs, games.action_masks()
+            actions[t] = games.ask(teacher)
+            model._last_obs, rewards[t], dones[t], _ = env.step(actions[t])
+        model._last_episode_starts = dones[-1].copy()
         with torch.no_grad():
-            following = policy.predict_values(torch.from_numpy(model._last_obs))[:, 0].numpy()
+            next_return = policy.predict_values(torch.from_numpy(model._last_obs))[:, 0].numpy()
         for t in reversed(range(length)):
-            returns[t] = rewards[t] + np.where(ends[t], 0, model.gamma * following)
-            following = returns[t]
+            returns[t] = rewards[t] + np.where(dones[t], 0, model.gamma * next_return)
+            next_return = returns[t]
         for group in policy.optimizer.param_groups:
             group["lr"] = learning_rate * max(1 - made / steps, LAST_RATE)
-        flat = [a.reshape(length * n, *a.shape[2:]) for a in (seen, masks, choices, returns)]
-        loss, error = _learn(model, flat, batch_size)
+        rollout = (observations, masks, actions, returns)
+        flat = [array.reshape(length * n, *array.shape[2:]) for array in rollout]
+        loss, error = _train_epoch(model, flat, batch_size)
         made += length * n
         if made >= steps:  # before the checkpoint, which is where the next stage begins
             policy.optimizer.state.clear()
@@ -80,22 +81,24 @@ def imitate(
 
 
 def start_games(model: MaskablePPO) -> None:
-    """Deal new games, as ``learn`` does."""
+    """Reset the environments, as ``MaskablePPO.learn`` does."""
     model._last_obs = model.env.reset()
     model._last_episode_starts = np.ones(model.env.num_envs, bool)
 
 
-def _learn(model: MaskablePPO, data: list[np.ndarray], batch_size: int) -> tuple[float, float]:
-    """One pass in random order; the mean cross-entropy, and error of the values."""
+def _train_epoch(
+    model: MaskablePPO, data: list[np.ndarray], batch_size: int
+) -> tuple[float, float]:
+    """One epoch over shuffled data; the mean cross-entropy and the mean value error."""
     policy: MaskedPolicy = model.policy
     count = len(data[0])
     order = np.random.permutation(count)
     losses = []
     for start in range(0, count, batch_size):
         part = order[start : start + batch_size]
-        observations, legal, choices, paid = (torch.from_numpy(array[part]) for array in data)
-        loss = nn.functional.nll_loss(policy.log_chances(observations, legal), choices)
-        error = nn.functional.mse_loss(policy.predict_values(observations)[:, 0], paid)
+        observations, legal, actions, returns = (torch.from_numpy(array[part]) for array in data)
+        loss = nn.functional.nll_loss(policy.log_probs(observations, legal), actions)
+        error = nn.functional.mse_loss(policy.predict_values(observations)[:, 0], returns)
         policy.optimizer.zero_grad()
         (loss + model.vf_coef * error).backward()
         nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)

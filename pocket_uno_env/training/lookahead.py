@@ -1,15 +1,17 @@
-"""All actions are tried, and the critic judges what comes of them.
+"""Lookahead before PPO: the advantage of every legal action, from copies of the game.
 
-PPO learns from the one action that was taken, and most of what followed was luck. Games are rows:
-here every legal action is taken in a copy, with the same cards and the same luck, up to the
-learner's next decision, and the critic, which sees all hands, says what that is worth. The actor
-follows the gradient of what it would win, the sum over all actions of chance times worth. What it
-cannot see evens out over the positions that look the same to it, as in the guesses of a search.
+PPO learns from the one action that was taken, and most of its return is luck. Games are rows: here
+every legal action is taken in a copy, with the same cards and the same randomness, up to the
+learner's next decision, and the critic, which sees all hands, estimates the value of the position
+reached. The actor follows the gradient of its expected value, the sum over all actions of
+probability times q-value. What it cannot see averages out over the positions that look the same to
+it, as in the determinizations of a search.
 
 Source: the gradient over all actions is that of R. Sutton and others, "Policy Gradient Methods for
 Reinforcement Learning with Function Approximation", NIPS 1999; a critic that sees what the actor
-may not, and the same luck for all actions, is that of J. Foerster and others, "Counterfactual
-Multi-Agent Policy Gradients", AAAI 2018, with copies in place of a critic of actions.
+may not, and the same randomness for all actions, are those of J. Foerster and others,
+"Counterfactual Multi-Agent Policy Gradients", AAAI 2018, with copies in place of a critic of
+actions.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ from .all_hands import AllHands
 from .imitation import AfterRollout, start_games
 from .networks import MaskedPolicy
 
-SURE = 0.99
-"""Chance of an action from which on a decision is passed over: its gradient is next to nothing,
-and most decisions are sure."""
+CERTAIN = 0.99
+"""Probability of an action from which on a decision is skipped: its gradient is close to zero, and
+most decisions are of this kind."""
 LAMBDA = 0.7
-"""How far the critic's targets look beyond its own next value; what is tried is not drawn by it."""
+"""Of the lambda-returns that the critic learns; the advantages do not depend on it."""
 
 
 def look_ahead(
@@ -39,7 +41,7 @@ def look_ahead(
     steps: int,
     learning_rate: float,
     batch_size: int,
-    entropy: float,
+    entropy_weight: float,
     report: Report,
     made: int = 0,
     after_rollout: AfterRollout = lambda model, made: None,
@@ -48,11 +50,11 @@ def look_ahead(
 
     Parameters
     ----------
-    learning_rate, entropy : float
-        The learning rate and the weight of the entropy bonus at the start; both fall to nothing in
-        a straight line.
+    learning_rate, entropy_weight : float
+        The learning rate and the weight of the entropy bonus at the start; both fall linearly to
+        zero.
     batch_size : int
-        Decisions in a gradient step; for the actor those count that were not sure.
+        Decisions in a gradient step; for the actor only the uncertain ones count.
     made : int
         How many of the decisions were made before a restart.
     after_rollout : AfterRollout
@@ -63,162 +65,171 @@ def look_ahead(
     if model._last_obs is None:
         start_games(model)
     shape = (model.n_steps, env.num_envs)
-    seen = np.empty((*shape, model._last_obs.shape[1]), np.float32)
-    rewards, ends = np.empty(shape, np.float32), np.empty(shape, bool)
+    observations = np.empty((*shape, model._last_obs.shape[1]), np.float32)
+    rewards, dones = np.empty(shape, np.float32), np.empty(shape, bool)
     while made < steps:
         remaining = 1 - made / steps
-        tried = []
+        decisions = []
         for t in range(model.n_steps):
-            seen[t] = model._last_obs
-            actions, found = _decide(model)
-            tried.append(found)
-            model._last_obs, rewards[t], ends[t], _ = env.step(actions)
-        model._last_episode_starts = ends[-1].copy()
+            observations[t] = model._last_obs
+            actions, uncertain = _act(model)
+            decisions.append(uncertain)
+            model._last_obs, rewards[t], dones[t], _ = env.step(actions)
+        model._last_episode_starts = dones[-1].copy()
         for group in policy.optimizer.param_groups:
             group["lr"] = learning_rate * remaining
-        flat = seen.reshape(-1, seen.shape[2])
-        returns = _returns(model, flat, rewards, ends)
-        error = _learn_values(model, flat, returns.ravel(), batch_size)
-        parts = [np.concatenate(arrays) for arrays in zip(*tried, strict=True)]
-        chaos = _learn_actions(model, parts, batch_size, entropy * remaining)
+        flat = observations.reshape(-1, observations.shape[2])
+        returns = _lambda_returns(model, flat, rewards, dones)
+        value_error = _train_critic(model, flat, returns.ravel(), batch_size)
+        data = [np.concatenate(arrays) for arrays in zip(*decisions, strict=True)]
+        entropy = _train_actor(model, data, batch_size, entropy_weight * remaining)
         made += rewards.size
         if made >= steps:  # before the checkpoint, which is where the next stage begins
             policy.optimizer.state.clear()
-        unsure = len(parts[0]) / rewards.size
-        report(made, {"unsure": unsure, "entropy": chaos, "value_error": error})
+        share = len(data[0]) / rewards.size
+        report(made, {"uncertain": share, "entropy": entropy, "value_error": value_error})
         after_rollout(model, made)
 
 
-def _decide(model: MaskablePPO) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Draw an action in each game.
+def _act(model: MaskablePPO) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Sample an action in each game.
 
     Returns
     -------
     actions
-    seen, masks, gains
-        For the decisions that were not sure: what the actor saw, what was legal, what `try_all`
-        found.
+    observations, masks, advantages
+        Of the uncertain decisions: what the actor saw, the legal actions, `action_advantages`.
     """
     policy: MaskedPolicy = model.policy
-    seen, masks = model._last_obs[:, : policy.visible], model.env.unwrapped.action_masks()
+    observations = model._last_obs[:, : policy.visible]
+    masks = model.env.unwrapped.action_masks()
     with torch.no_grad():
         legal = torch.from_numpy(masks)
-        log_chances = policy.log_chances(torch.from_numpy(seen), legal)
-        actions = policy.draw(log_chances, legal).numpy()
-        unsure = np.flatnonzero(log_chances.amax(1).numpy() < np.log(SURE))
-    gains = try_all(model, unsure, masks[unsure])
-    return actions, (seen[unsure], masks[unsure], gains)
+        log_probs = policy.log_probs(torch.from_numpy(observations), legal)
+        actions = policy.sample(log_probs, legal).numpy()
+        uncertain = np.flatnonzero(log_probs.amax(1).numpy() < np.log(CERTAIN))
+    advantages = action_advantages(model, uncertain, masks[uncertain])
+    return actions, (observations[uncertain], masks[uncertain], advantages)
 
 
-def try_all(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    """What each legal action is worth, over the mean of all.
+def action_advantages(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """The q-value of each legal action, less the mean over the legal actions.
 
     Parameters
     ----------
     index : int64 array, shape ``(m,)``
-        Games in which the learner has to act; they are not changed.
+        Games in which the learner is to act; they are not changed.
     masks : bool array, shape ``(m, n_actions)``
         Their legal actions, in the view.
 
     Returns
     -------
     float32 array, shape ``(m, n_actions)``
-        0 for what is not legal.
+        0 for illegal actions.
     """
+    if not len(index):
+        return np.zeros(masks.shape, np.float32)
     games: LearnerGames = model.env.unwrapped.games
     place, action = np.nonzero(masks)
     copies = games.copies(index[place])
     copies.step(copies.everywhere, action)
-    worth = copies.rewards.astype(np.float32)
-    going_on = copies.ends == End.RUNNING
+    rewards = copies.rewards.astype(np.float32)
+    running = copies.ends == End.RUNNING
     observations = copies.look()
     venv = model.env.venv
     if isinstance(venv, AllHands):
         observations = venv.with_hidden(observations, copies)
-    worth = np.where(going_on, _before(model, _values(model, observations)), worth)
-    gains = np.zeros(masks.shape, np.float32)
-    gains[place, action] = worth
-    means = gains.sum(1) / masks.sum(1)
-    gains[place, action] -= means[place]
-    return gains
+    q_values = np.where(running, _discounted(model, _values(model, observations)), rewards)
+    advantages = np.zeros(masks.shape, np.float32)
+    advantages[place, action] = q_values
+    means = advantages.sum(1) / masks.sum(1)
+    advantages[place, action] -= means[place]
+    return advantages
 
 
-def _before(model: MaskablePPO, worth: np.ndarray) -> np.ndarray:
-    """What is worth so much at the learner's next decision is worth now.
+def _discounted(model: MaskablePPO, values: np.ndarray) -> np.ndarray:
+    """Values at the learner's next decision, discounted by one decision towards a loss.
 
-    The discount begins at a loss, which keeps its worth: else it would pay to put losses off, and
-    the actor learns to besiege its opponents.
+    A loss keeps its value however late it comes, and a win is worth less the later. With a
+    discount towards 0 it would pay to delay losses, and the actor learns to besiege its opponents.
     """
     loss = np.float32(1 / (model.env.unwrapped.num_players - 1))
-    return np.asarray(model.gamma * (worth + loss) - loss)
+    return np.asarray(model.gamma * (values + loss) - loss)
 
 
 def _values(model: MaskablePPO, observations: np.ndarray) -> np.ndarray:
+    """The critic's values, shape ``(m,)``."""
     with torch.no_grad():
-        found: np.ndarray = model.policy.predict_values(torch.from_numpy(observations))[
-            :, 0
-        ].numpy()
-    return found
+        values: Tensor = model.policy.predict_values(torch.from_numpy(observations))
+    return values[:, 0].numpy()
 
 
-def _returns(
-    model: MaskablePPO, seen: np.ndarray, rewards: np.ndarray, ends: np.ndarray
+def _lambda_returns(
+    model: MaskablePPO, observations: np.ndarray, rewards: np.ndarray, dones: np.ndarray
 ) -> np.ndarray:
     """The lambda-returns of a rollout: float32, the shape of `rewards`."""
-    values = _values(model, seen).reshape(rewards.shape)
-    following = target = _values(model, model._last_obs)
+    values = _values(model, observations).reshape(rewards.shape)
+    next_value = next_return = _values(model, model._last_obs)
     returns = np.empty_like(rewards)
     for t in reversed(range(len(rewards))):
-        ahead = (1 - LAMBDA) * following + LAMBDA * target
-        returns[t] = target = np.where(ends[t], rewards[t], _before(model, ahead))
-        following = values[t]
+        target = _discounted(model, (1 - LAMBDA) * next_value + LAMBDA * next_return)
+        returns[t] = next_return = np.where(dones[t], rewards[t], target)
+        next_value = values[t]
     return returns
 
 
-def _learn_values(
-    model: MaskablePPO, seen: np.ndarray, returns: np.ndarray, batch_size: int
+def _train_critic(
+    model: MaskablePPO, observations: np.ndarray, returns: np.ndarray, batch_size: int
 ) -> float:
-    """One pass over what the critic is to learn, in random order; the mean error."""
+    """One epoch of the critic over shuffled decisions; the mean error."""
     policy: MaskedPolicy = model.policy
     errors = []
-    for part in _batches(len(seen), batch_size):
-        values = policy.predict_values(torch.from_numpy(seen[part]))[:, 0]
+    for part in _minibatches(len(observations), batch_size):
+        values = policy.predict_values(torch.from_numpy(observations[part]))[:, 0]
         error = nn.functional.mse_loss(values, torch.from_numpy(returns[part]))
-        _descend(model, error)
+        _gradient_step(model, error)
         errors.append(error.item())
     return float(np.mean(errors))
 
 
-def _learn_actions(
-    model: MaskablePPO, data: list[np.ndarray], batch_size: int, entropy: float
+def _train_actor(
+    model: MaskablePPO, data: list[np.ndarray], batch_size: int, entropy_weight: float
 ) -> float:
-    """One pass over what the actor is to learn, in random order; the mean entropy."""
+    """One epoch of the actor over shuffled uncertain decisions; the mean entropy."""
     policy: MaskedPolicy = model.policy
     if not len(data[0]):
-        return 0.0  # all were sure
-    found = []
-    for part in _batches(len(data[0]), batch_size):
-        observations, legal, worth = (torch.from_numpy(array[part]) for array in data)
-        loss, chaos = loss_of(policy.log_chances(observations, legal), worth, entropy)
-        _descend(model, loss)
-        found.append(chaos.item())
-    return float(np.mean(found))
+        return 0.0
+    entropies = []
+    for part in _minibatches(len(data[0]), batch_size):
+        observations, legal, advantages = (torch.from_numpy(array[part]) for array in data)
+        log_probs = policy.log_probs(observations, legal)
+        loss, entropy = policy_loss(log_probs, advantages, entropy_weight)
+        _gradient_step(model, loss)
+        entropies.append(entropy.item())
+    return float(np.mean(entropies))
 
 
-def loss_of(log_chances: Tensor, gains: Tensor, entropy: float) -> tuple[Tensor, Tensor]:
-    """What is to be made small, and the mean entropy of m decisions; both ``(m, n_actions)``."""
-    chances = log_chances.exp()
-    chaos = -(chances * log_chances).sum(1).mean()
-    return -(chances * gains).sum(1).mean() - entropy * chaos, chaos
+def policy_loss(
+    log_probs: Tensor, advantages: Tensor, entropy_weight: float
+) -> tuple[Tensor, Tensor]:
+    """The actor's loss over all actions, and the mean entropy.
+
+    Parameters
+    ----------
+    log_probs, advantages : Tensor, shape ``(m, n_actions)``
+    """
+    probabilities = log_probs.exp()
+    entropy = -(probabilities * log_probs).sum(1).mean()
+    return -(probabilities * advantages).sum(1).mean() - entropy_weight * entropy, entropy
 
 
-def _batches(count: int, batch_size: int) -> list[np.ndarray]:
-    """Places in random order, in parts of about `batch_size`."""
+def _minibatches(count: int, batch_size: int) -> list[np.ndarray]:
+    """Indices in random order, in parts of about `batch_size`."""
     return np.array_split(np.random.permutation(count), max(round(count / batch_size), 1))
 
 
-def _descend(model: MaskablePPO, loss: Tensor) -> None:
-    """A gradient step for the network, actor or critic, that the loss is of."""
+def _gradient_step(model: MaskablePPO, loss: Tensor) -> None:
+    """One step of the optimizer, with clipped gradients."""
     policy: MaskedPolicy = model.policy
     policy.optimizer.zero_grad()
     loss.backward()

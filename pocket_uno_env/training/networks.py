@@ -1,4 +1,4 @@
-"""The actor and the critic: two networks, masked, computed in bfloat16 where that is fast."""
+"""The actor and the critic, with masked actions, computed in bfloat16 where that is fast."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _ILLEGAL = -1e8
 
 
 class MaskedPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's actor and critic, computed in bfloat16 if wanted, and never illegal.
+    """sb3-contrib's actor and critic, optionally computed in bfloat16; never acts illegally.
 
-    It masks the logits once, where the parent builds two distributions for each call, and draws
-    actions so that no rounding can let an illegal one win. The parameters are float32 always.
+    It masks the logits once, where the parent builds two distributions in each call, and samples
+    actions so that no rounding error can select an illegal one. The parameters are always float32.
 
     Parameters
     ----------
     visible : int
-        How many values of an observation the actor sees, from the left. The critic sees all.
+        How many values of an observation the actor sees, the first ones. The critic sees all.
     bfloat16 : bool
-        Multiply in bfloat16: three times as fast on processors that can, slower on others.
+        Multiply in bfloat16: three times as fast on processors that support it, slower on others.
     """
 
     def __init__(self, *args: Any, visible: int, bfloat16: bool = False, **kwargs: Any) -> None:
@@ -51,14 +51,14 @@ class MaskedPolicy(MaskableActorCriticPolicy):
         visible = obs[:, : self.visible]
         return self._run(self.mlp_extractor.policy_net, self.action_net, visible)
 
-    def log_chances(self, obs: Tensor, legal: Tensor) -> Tensor:
-        """The logarithm of the policy's chance of each action: shape ``(m, n_actions)``."""
+    def log_probs(self, obs: Tensor, legal: Tensor) -> Tensor:
+        """The log-probability of each action under the policy: shape ``(m, n_actions)``."""
         return torch.where(legal, self.logits(obs), _ILLEGAL).log_softmax(1)
 
-    def draw(self, log_chances: Tensor, legal: Tensor) -> Tensor:
-        """Draw an action from each line of `log_chances`: the largest of them with Gumbel noise."""
-        noise = torch.rand_like(log_chances).clamp_(min=1e-10).log_().neg_().log_()
-        return torch.where(legal, log_chances - noise, -torch.inf).argmax(1)
+    def sample(self, log_probs: Tensor, legal: Tensor) -> Tensor:
+        """Sample an action from each row of `log_probs`, by the Gumbel-max trick."""
+        noise = torch.rand_like(log_probs).clamp_(min=1e-10).log_().neg_().log_()
+        return torch.where(legal, log_probs - noise, -torch.inf).argmax(1)
 
     def predict_values(self, obs: Tensor) -> Tensor:
         """The critic's values: shape ``(m, 1)``."""
@@ -69,11 +69,11 @@ class MaskedPolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Actions, values and the actions' log-probabilities; the mask is not optional."""
         legal = torch.as_tensor(action_masks, dtype=torch.bool)
-        log_probs = self.log_chances(obs, legal)
+        log_probs = self.log_probs(obs, legal)
         if deterministic:
             actions = torch.where(legal, log_probs, -torch.inf).argmax(1)
         else:
-            actions = self.draw(log_probs, legal)
+            actions = self.sample(log_probs, legal)
         chosen = log_probs.gather(1, actions[:, None])[:, 0]
         return actions, self.predict_values(obs), chosen
 

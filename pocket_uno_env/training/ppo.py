@@ -1,4 +1,4 @@
-"""MaskablePPO as it is used here: which networks, and what falls while it learns."""
+"""MaskablePPO as it is used here: its networks, and the schedules of its coefficients."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from .networks import MaskedPolicy
 from .rollout_buffer import RolloutBuffer
 
 
-def line(first: float, last: float) -> Callable[[float], float]:
-    """What is to go from `first` to `last`, by the share of the training that remains.
+def linear_schedule(first: float, last: float) -> Callable[[float], float]:
+    """A schedule from `first` to `last` that is linear in the fraction of training remaining.
 
-    The last rollout may end beyond the end, where less than nothing remains.
+    The last rollout may go beyond the planned steps, so that the fraction is negative: it counts
+    as 0.
     """
     return lambda remaining: last + (first - last) * max(remaining, 0.0)
 
 
 class EntropyWeight(BaseCallback):
-    """Sets the weight of the entropy bonus, which sb3-contrib keeps constant, by a schedule."""
+    """Schedules the weight of the entropy bonus, which is constant in sb3-contrib."""
 
     def __init__(self, schedule: Callable[[float], float]) -> None:
         super().__init__()
@@ -55,13 +56,15 @@ def make_model(
     ----------
     env : VecEnv
     visible : int
-        How many values of an observation the actor sees; the critic sees those of `AllHands`, too.
+        How many values of an observation the actor sees; the critic sees those of `AllHands` too.
     network, critic_network : tuple of int
-        Sizes of the hidden layers; without the second both have the first.
+        Sizes of the hidden layers; `critic_network` is `network` by default.
     learning_rate : callable
-        By the share of the training that remains, from 1 to 0.
-    settings
-        Arguments of MaskablePPO.
+        A schedule: called with the fraction of training remaining, from 1 to 0.
+    bfloat16 : bool
+        See `MaskedPolicy`.
+    **settings
+        Passed to MaskablePPO.
     """
     return MaskablePPO(
         MaskedPolicy,

@@ -3,9 +3,9 @@
    train.py --opponents greedy --seed 1 --out runs/mine
    train.py --resume runs/mine
 
-Many rounds run side by side in one compiled batch. The opponents move inside
-`step`, and the learner's seat varies. With the same settings, seed and kind of
-processor a run repeats itself, also if it was interrupted and resumed.
+Many rounds are played in parallel in one compiled batch. The opponents move
+inside `step`, and the learner's seat varies. With the same settings, seed and
+kind of processor a run is reproducible, also if it is interrupted and resumed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper,
 from pocket_uno_env.training.curves import curves
 from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.lookahead import look_ahead
-from pocket_uno_env.training.ppo import EntropyWeight, line, make_model
+from pocket_uno_env.training.ppo import EntropyWeight, linear_schedule, make_model
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 from pocket_uno_env.training.settings import (
     RESUME_CHANGES,
@@ -54,57 +54,27 @@ from pocket_uno_env.training.settings import (
 )
 
 EVALUATION_SEED = 1_000_003
-"""Other deals than those of the training, the same for every run."""
+"""Of the evaluation at the end: other deals than in training, the same for every run."""
 
 
 def train(settings: Settings, command: str, display: Display, held: ExitStack) -> Path:
-    """Make or take up the run and train it to its end; returns its folder.
+    """Start or resume a run and train it to its end; returns its folder.
 
-    A folder that is made is locked, until `held` is closed; one that is taken up is locked already.
+    A new folder is locked until `held` is closed; that of a resumed run is locked already.
     """
-    rules, players = rules_of(settings), settings.num_players
-    if settings.precision == "auto":
-        native = networks.multiplies_bfloat16()
-        settings = replace(settings, precision="bfloat16" if native else "float32")
+    rules = rules_of(settings)
+    settings = with_precision(settings)
     env, visible, pool = environment(settings, rules)
-    teacher = load(settings.teacher) if settings.teacher else None
-    if teacher is not None:
-        teacher.check(rules, players)
+    teacher = teacher_of(settings, rules)
     model = new_model(settings, env, visible)
-    saved, tensors, about = run_folder.newest_checkpoint(settings.resume, display.say)
-    if saved:
-        try:
-            restore(model, tensors, about)
-        except run_folder.RunError as error:
-            raise run_folder.RunError(f"cannot go on from {saved}: {error}") from error
-    made = about.get("steps", 0)
-    if settings.resume and made >= settings.steps and (settings.resume / run_folder.MODEL).exists():
-        if settings.deals and not (settings.resume / run_folder.RESULTS).exists():
-            return settings.resume
-        raise run_folder.RunError(f"{settings.resume} has made {made:,} steps; more with --steps")
-    layers = networks.layer_sizes(model.policy)
-    config = run_folder.config_of(rules, players, settings.view, layers, kept(settings), command)
-    if settings.resume is not None:
-        folder = settings.resume
-        before = run_folder.read_config(folder)
-        config["command"] = before.get("command", "")
-        again = {"from": saved.stem if saved else "the start", "command": command}
-        config["resumed"] = [*before.get("resumed", []), again]
-        for name in ("steps", "threads"):
-            if (old := before["settings"][name]) != getattr(settings, name):
-                display.say(
-                    f"{option(name)} was {old}: the weights may be others from here on than with it"
-                )
-    else:
-        folder = run_folder.new_folder(settings.out, rules.name, players)
-        held.enter_context(files.only_writer(folder))
-    run_folder.write_config(folder, config)
-    if rules_file(rules, folder) is not None:
-        rules.save(folder / run_folder.RULES)
+    saved, about = restore_newest(settings, model, display)
+    if settings.resume and is_finished(settings, about):
+        return settings.resume
+    folder, config = prepare_folder(settings, rules, model, saved, command, display, held)
     display.say(f"Training in {folder}")
     if saved:
-        display.say(f"Going on from {saved}")
-    model.set_logger(curves(folder, made))
+        display.say(f"Resuming from {saved}")
+    model.set_logger(curves(folder, about.get("steps", 0)))
     try:
         with Interrupts() as interrupts:
             keeper = Keeper(
@@ -115,25 +85,153 @@ def train(settings: Settings, command: str, display: Display, held: ExitStack) -
                 display.report,
                 about,
             )
-            learn(settings, model, teacher, pool, keeper, about, display)
+            run_stages(settings, model, teacher, pool, keeper, about, display)
         keeper.save()
         run_folder.save_tensors(folder / run_folder.MODEL, networks.weights(model.policy))
         all_made = {"steps": model.num_timesteps, **keeper.spent}
         run_folder.write_config(folder, {**config, "made": all_made})
     except Interrupted:
-        display.say(f"Interrupted. Go on with: {going_on(settings, folder)}")
+        display.say(f"Interrupted. Resume with: {resume_command(settings, folder)}")
         raise
     except (OSError, files.FileError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         if not isinstance(cause, OSError) or isinstance(cause, BrokenPipeError):
             raise
         raise run_folder.RunError(
-            f"{in_words(error)}; when that is mended, go on with: {going_on(settings, folder)}"
+            f"{in_words(error)}; once this is fixed, resume with: "
+            f"{resume_command(settings, folder)}"
         ) from error
     return folder
 
 
-def learn(
+def rules_of(settings: Settings) -> Rules:
+    """The rules; of a resumed run those in its config.json, whatever has become of their file."""
+    if settings.resume is not None:
+        return Rules.from_dict(run_folder.read_config(settings.resume)["rules"])
+    return Rules.of(settings.rules)
+
+
+def with_precision(settings: Settings) -> Settings:
+    """The settings with the precision that "auto" means on this machine."""
+    if settings.precision != "auto":
+        return settings
+    native = networks.multiplies_bfloat16()
+    return replace(settings, precision="bfloat16" if native else "float32")
+
+
+def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:
+    """The environment, the number of values the actor sees, and the pool if there is one."""
+    players, view = settings.num_players, settings.view
+    count = settings.pool if settings.self_play else 0
+    past = snapshots(count, settings.network, rules, players, view)
+    env: VecEnv = LearnerVecEnv(
+        settings.games,
+        rules,
+        players,
+        [*settings.opponents, *past],
+        settings.reward,
+        view,
+        skip_forced=settings.skip_forced,
+    )
+    pool = Pool(env, past, settings.self_play) if past else None
+    env = pool or env
+    visible = int(env.observation_space.shape[0])
+    return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
+
+
+def teacher_of(settings: Settings, rules: Rules) -> Agent | None:
+    """The agent to imitate, if there is one; it must be able to play the game."""
+    if not settings.teacher:
+        return None
+    teacher = load(settings.teacher)
+    teacher.check(rules, settings.num_players)
+    return teacher
+
+
+def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
+    """The untrained model for an `environment`; ``settings.precision`` must not be "auto"."""
+    return make_model(
+        env,
+        visible=visible,
+        network=settings.network,
+        critic_network=settings.critic_network,
+        learning_rate=linear_schedule(settings.learning_rate, settings.last_learning_rate),
+        bfloat16=settings.precision == "bfloat16",
+        seed=settings.seed,
+        n_steps=settings.rollout,
+        batch_size=settings.batch_size,
+        n_epochs=settings.epochs,
+        gamma=settings.gamma,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip_range,
+        ent_coef=settings.entropy,
+        vf_coef=settings.value_weight,
+        max_grad_norm=settings.max_grad_norm,
+    )
+
+
+def restore_newest(
+    settings: Settings, model: MaskablePPO, display: Display
+) -> tuple[Path | None, dict[str, Any]]:
+    """Restore the newest checkpoint of a resumed run.
+
+    Returns
+    -------
+    path, about
+        The checkpoint and its `checkpoints.About`; None and an empty dict if there is none.
+    """
+    saved, tensors, about = run_folder.newest_checkpoint(settings.resume, display.say)
+    if saved:
+        try:
+            restore(model, tensors, about)
+        except run_folder.RunError as error:
+            raise run_folder.RunError(f"cannot resume from {saved}: {error}") from error
+    return saved, about
+
+
+def is_finished(settings: Settings, about: dict[str, Any]) -> bool:
+    """Whether only the evaluation of a resumed run is left; RunError if nothing is."""
+    folder, made = settings.resume, about.get("steps", 0)
+    assert folder is not None
+    if made < settings.steps or not (folder / run_folder.MODEL).exists():
+        return False
+    if settings.deals and not (folder / run_folder.RESULTS).exists():
+        return True
+    raise run_folder.RunError(f"{folder} has made {made:,} steps; train longer with --steps")
+
+
+def prepare_folder(
+    settings: Settings,
+    rules: Rules,
+    model: MaskablePPO,
+    saved: Path | None,
+    command: str,
+    display: Display,
+    held: ExitStack,
+) -> tuple[Path, dict[str, Any]]:
+    """Make the folder of a new run, and write config.json there; the folder and the config."""
+    players = settings.num_players
+    sizes = networks.layer_sizes(model.policy)
+    config = run_folder.config_of(rules, players, settings.view, sizes, kept(settings), command)
+    if settings.resume is not None:
+        folder = settings.resume
+        before = run_folder.read_config(folder)
+        config["command"] = before.get("command", "")
+        again = {"from": saved.stem if saved else "the start", "command": command}
+        config["resumed"] = [*before.get("resumed", []), again]
+        for name in ("steps", "threads"):
+            if (old := before["settings"][name]) != getattr(settings, name):
+                display.say(f"{option(name)} was {old}: the weights may differ from here on")
+    else:
+        folder = run_folder.new_folder(settings.out, rules.name, players)
+        held.enter_context(files.only_writer(folder))
+    run_folder.write_config(folder, config)
+    if rules_file(rules, folder) is not None:
+        rules.save(folder / run_folder.RULES)
+    return folder, config
+
+
+def run_stages(
     settings: Settings,
     model: MaskablePPO,
     teacher: Agent | None,
@@ -142,15 +240,15 @@ def learn(
     about: dict[str, Any],
     display: Display,
 ) -> None:
-    """Everything that changes the weights, from where the checkpoint that says `about` was."""
+    """Imitation, lookahead and PPO, from the checkpoint with this `about` on."""
+    if not about or "taught" in about:
+        before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
     callbacks: list[BaseCallback] = [
         keeper,
-        EntropyWeight(line(settings.entropy, settings.last_entropy)),
+        EntropyWeight(linear_schedule(settings.entropy, settings.last_entropy)),
     ]
     if pool is not None:
         callbacks.append(SelfPlay(pool, settings.pool_every))
-    if not about or "taught" in about:
-        before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
     display.begin("training", settings.steps, model.num_timesteps)
     model.learn(
         settings.steps - model.num_timesteps,
@@ -167,7 +265,7 @@ def before_ppo(
     keeper: Keeper,
     display: Display,
 ) -> None:
-    """Imitate the teacher, then try all actions; `made` decisions of that are made already."""
+    """Imitation, then lookahead; `made` decisions of the two have been made already."""
     rollout = settings.games * settings.rollout
     imitated = -(-settings.teacher_steps // rollout) * rollout if teacher is not None else 0
     if teacher is not None and made < imitated:
@@ -197,50 +295,8 @@ def before_ppo(
         )
 
 
-def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | None]:
-    """The games, how much of an observation the actor sees, and the pool if there is one."""
-    players, view = settings.num_players, settings.view
-    count = settings.pool if settings.self_play else 0
-    past = snapshots(count, settings.network, rules, players, view)
-    env: VecEnv = LearnerVecEnv(
-        settings.games,
-        rules,
-        players,
-        [*settings.opponents, *past],
-        reward=settings.reward,
-        view=view,
-        skip_forced=settings.skip_forced,
-    )
-    pool = Pool(env, past, settings.self_play) if past else None
-    env = pool or env
-    visible = int(env.observation_space.shape[0])
-    return (AllHands(env) if settings.critic == "all-hands" else env), visible, pool
-
-
-def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
-    """The untrained model for `environment`; ``settings.precision`` is no longer "auto"."""
-    return make_model(
-        env,
-        visible=visible,
-        network=settings.network,
-        critic_network=settings.critic_network,
-        learning_rate=line(settings.learning_rate, settings.last_learning_rate),
-        bfloat16=settings.precision == "bfloat16",
-        seed=settings.seed,
-        n_steps=settings.rollout,
-        batch_size=settings.batch_size,
-        n_epochs=settings.epochs,
-        gamma=settings.gamma,
-        gae_lambda=settings.gae_lambda,
-        clip_range=settings.clip_range,
-        ent_coef=settings.entropy,
-        vf_coef=settings.value_weight,
-        max_grad_norm=settings.max_grad_norm,
-    )
-
-
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
-    """Play the model against each opponent, random, greedy and strong; the report, written too."""
+    """Play the model against its opponents and random, greedy and strong; the report, written."""
     rules = rules_of(settings)
     names = list(dict.fromkeys([*settings.opponents, "random", "greedy", "strong"]))
     agents = [load(str(folder)), *map(load, names)]
@@ -271,20 +327,13 @@ def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, An
     return found
 
 
-def rules_of(settings: Settings) -> Rules:
-    """The rules; those of the run if it is resumed, whatever has become of their file."""
-    if settings.resume is not None:
-        return Rules.from_dict(run_folder.read_config(settings.resume)["rules"])
-    return Rules.of(settings.rules)
-
-
 def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
-    """The settings of the run that is to be resumed, with what may be changed changed."""
+    """The settings of the run to be resumed, with the options given; RunError if one is fixed."""
     assert settings.resume is not None
     path = settings.resume / run_folder.CONFIG
     before = from_config(path, run_folder.read_config(settings.resume))
     before = replace(before, resume=settings.resume)
-    # What was not typed again stays as it was.
+    # An option that is not given keeps the value of the run.
     after = tyro.cli(Settings, args=arguments, default=before, description=described())
     for name, value in vars(after).items():
         if name not in RESUME_CHANGES and value != getattr(before, name):
@@ -297,36 +346,36 @@ def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
     return after
 
 
-def program(name: str, *arguments: object) -> str:
+def command_line(name: str, *arguments: object) -> str:
     """The command line that runs train.py or evaluate.py here."""
     script = [f"{name}.py"] if Path(f"{name}.py").exists() else ["-m", "pocket_uno_env", name]
     return shlex.join([this_python(), *script, *map(str, arguments)])
 
 
-def going_on(settings: Settings, folder: Path) -> str:
-    """The command line that goes on with a run."""
-    return program("train", "--resume", folder, *["--trust"] * bool(names_of_code(settings)))
+def resume_command(settings: Settings, folder: Path) -> str:
+    """The command line that resumes a run."""
+    return command_line("train", "--resume", folder, *["--trust"] * bool(names_of_code(settings)))
 
 
-def measuring(settings: Settings, folder: Path) -> str:
-    """The command line that measures the trained agent in the game that it was trained for."""
+def evaluate_command(settings: Settings, folder: Path) -> str:
+    """The command line that evaluates the trained agent in the game that it was trained for."""
     rules = Rules.from_dict(run_folder.read_config(folder)["rules"])
     game: list[object] = []
     if rules != Rules():
         game += ["--rules", rules_file(rules, folder) or rules.name]
     if settings.num_players != 2:
         game += ["--num-players", settings.num_players]
-    return program("evaluate", "--agents", folder, "greedy", *game, "--deals", 10_000)
+    return command_line("evaluate", "--agents", folder, "greedy", *game, "--deals", 10_000)
 
 
 def rules_file(rules: Rules, folder: Path) -> Path | None:
-    """Where a run keeps its rules for other programs, unless they are a preset."""
+    """The rules file that a run keeps for other programs, unless the rules are a preset."""
     known = rules.name in PRESETS and rules == Rules.preset(rules.name)
     return None if known else folder / run_folder.RULES
 
 
 def in_words(error: Exception) -> str:
-    """An error in a sentence, with the file that it is about."""
+    """An error as one sentence, with the file it is about."""
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}"
@@ -350,13 +399,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with Display() as display, ExitStack() as held:
             if settings.resume is not None:
-                run_folder.read_config(settings.resume)  # no lock where no run is
+                run_folder.read_config(settings.resume)  # no lock in a folder that is no run
                 held.enter_context(files.only_writer(settings.resume))
                 settings = resumed(settings, arguments)
             check(settings)
             torch.set_num_threads(settings.threads)
             folder = train(settings, command, display, held)
-            more = f"More:  {measuring(settings, folder)}"
+            more = f"More:  {evaluate_command(settings, folder)}"
             found = evaluate(settings, folder, display) if settings.deals else None
     except BrokenPipeError:
         raise

@@ -1,12 +1,12 @@
 """Measure a finished run of train.py and put its network among those that come with the package.
 
-    python -m agents.publish runs/pocket-2p pocket-2p
+    python -m pocket_uno_env.training.publish runs/pocket-2p pocket-2p
 
-It plays greedy and strong, one against a table full of each, every deal from all seats. The
-weights go to ``agents/networks/NAME.safetensors``, those of the critic too, as far as there is
-room. The card beside them, ``NAME.json``, says what they were trained for and how: rules, players,
-settings, seed, command, seconds; what they won; and their SHA-256. `load` then knows the network by
-its name.
+The network plays against greedy and strong, one copy of it against a table full of each, every deal
+from all seats. Its weights go to ``agents/trained/networks/NAME.safetensors``, with those of the
+critic if they are small enough. The card beside them, ``NAME.json``, holds how they were trained
+(rules, players, settings, seed, command, seconds), the win rates, and the SHA-256 of the weights.
+`load` then takes the network's name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 
 RIVALS = ("greedy", "strong")
 SEED = 20_001
-"""Other deals than those of any training or of train.py's own evaluation."""
+"""Other deals than in any training and in the evaluation of train.py."""
 MOST_BYTES = 3_000_000
-"""A network that comes with the package is smaller."""
+"""The size of a network's weights above which its critic is left out."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Options:
     run: Annotated[Path, tyro.conf.Positional]
     """The folder of the run."""
     name: Annotated[str, tyro.conf.Positional]
-    """What the network is to be called."""
+    """The name of the network."""
     deals: int = 10_000
     """Deals against each opponent, each with all seat rotations."""
     out: Path = NETWORKS
@@ -50,7 +50,7 @@ class Options:
 
 
 def publish(options: Options) -> Path:
-    """Measure and write; the path of the card."""
+    """Measure and write a network; returns the path of its card."""
     if options.deals < 2:
         raise AgentError(f"--deals is {options.deals}; an interval needs at least 2")
     agent = load_policy(options.run)
@@ -90,11 +90,11 @@ def publish(options: Options) -> Path:
 
 
 def _kept(agent: PolicyAgent, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The actor; its critic, if it is of use and there is room for it."""
+    """The actor's weights, and the critic's if search can use it and they are small enough."""
     actor = {name: array for name, array in tensors.items() if name.startswith("policy.")}
     critic = {name: array for name, array in tensors.items() if name.startswith("value.")}
     if not agent.judges:
-        # What search asks about a guess need not be exact.
+        # Search does not need exact values.
         critic = {name: array.astype(np.float16) for name, array in critic.items()}
         if agent.critic() is None:
             return actor

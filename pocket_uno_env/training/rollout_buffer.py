@@ -1,4 +1,4 @@
-"""The rollout buffer of the training: sb3-contrib's, in less memory and with less copying."""
+"""sb3-contrib's rollout buffer, in less memory and with less copying."""
 
 from __future__ import annotations
 

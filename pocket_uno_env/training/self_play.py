@@ -1,8 +1,8 @@
-"""Self-play against a pool of past selves, the harder ones more often.
+"""Self-play against a pool of past selves, the harder ones drawn more often.
 
-A pool has a fixed number of slots. Every so many decisions the policy is copied into a free one,
-or, when none is free, over the copy that has become easiest. How often a copy is drawn as an
-opponent goes with the square of the learner's share of lost rounds against it.
+A pool has a fixed number of slots. At a fixed interval the policy is copied into a free one, or,
+when none is free, over the easiest copy. A copy is drawn as an opponent with a probability in
+proportion to the square of the learner's loss rate against it.
 
 Source: prioritized fictitious self-play, in O. Vinyals et al., "Grandmaster level in StarCraft II
 using multi-agent reinforcement learning", Nature 575, 2019.
@@ -27,7 +27,7 @@ from pocket_uno_env.rules.rules import Rules
 from .networks import actor_layers
 
 MEMORY = 0.95
-"""What a rollout leaves of the weight of those before it, in the estimate of how hard a copy is."""
+"""Decay per rollout of the weight of older rounds in the win rates against the copies."""
 
 
 def snapshots(
@@ -37,7 +37,7 @@ def snapshots(
     num_players: int,
     view: str,
 ) -> list[PolicyAgent]:
-    """`count` agents with empty networks for the pool's slots; they draw from their policy."""
+    """`count` agents with zero weights for the pool's slots; they sample from their policy."""
     sizes = [observation_size(rules, num_players), *network, len(catalogue(rules))]
     empty = [
         (np.zeros((after, before), np.float32), np.zeros(after, np.float32))
@@ -50,7 +50,7 @@ def snapshots(
 
 
 class Pool(VecEnvWrapper):
-    """The pool around the environment whose opponents it provides.
+    """The pool, as a wrapper of the environment whose opponents it provides.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ class Pool(VecEnvWrapper):
     slots : sequence of PolicyAgent
         Those snapshots.
     share : float
-        How much of the opponents comes from the pool, once there is a copy in it.
+        Fraction of the opponents that come from the pool, once it holds a copy.
 
     Attributes
     ----------
     steps : int64 array, shape ``(slots,)``
-        When each copy was made; -1 where there is none yet.
+        The decision at which each copy was made; -1 for a free slot.
     won, played : float64 arrays, shape ``(slots,)``
-        Rounds won by the learner and played against each, the older ones with less weight.
+        Rounds won by the learner and played against each copy, the older ones with less weight.
     """
 
     def __init__(self, venv: LearnerVecEnv, slots: Sequence[PolicyAgent], share: float) -> None:
@@ -85,19 +85,19 @@ class Pool(VecEnvWrapper):
         self.refresh()
 
     def reset(self) -> np.ndarray:
-        """Nothing but a reset."""
+        """Reset the wrapped environment."""
         observations: np.ndarray = self.venv.reset()
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Note who sits at the tables, and step."""
+        """Note the opponents at each table, and step."""
         books = self.games.books
         self._faced[:] = books["opponents"][:, self._seats]
         self._faced[np.arange(self.num_envs), books["learner"]] = 0  # no snapshot
         self.venv.step_async(actions)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Note who has won."""
+        """Count the rounds won and played against each copy."""
         observations, rewards, dones, infos = self.venv.step_wait()
         over = np.flatnonzero(dones)
         slot = -1 - self._faced[over] - self._asked
@@ -107,25 +107,25 @@ class Pool(VecEnvWrapper):
         return observations, rewards, dones, infos
 
     def win_rates(self) -> np.ndarray:
-        """The learner's win rate against each copy; the fair share before the first rounds."""
+        """The learner's win rate against each copy, starting from 1/n."""
         n = self.games.num_players
         return (self.won + 1) / (self.played + n)
 
-    def frequencies(self) -> np.ndarray:
-        """How often each opponent is drawn, the named ones first: they sum to 1."""
+    def probabilities(self) -> np.ndarray:
+        """The probability of each opponent to be drawn, the named ones first."""
         hardness = np.where(self.steps >= 0, (1 - self.win_rates()) ** 2, 0.0)
         share = self.share if hardness.any() else 0.0
         named = np.full(self._named, (1 - share) / self._named)
         return np.concatenate([named, share * hardness / max(hardness.sum(), 1e-12)])
 
     def refresh(self) -> None:
-        """Draw opponents by what is known now, and let it count less later on."""
-        self.games.draw(self.frequencies())
+        """Draw opponents by the current win rates, and decay the weight of these."""
+        self.games.draw(self.probabilities())
         self.won *= MEMORY
         self.played *= MEMORY
 
     def add(self, layers: list[tuple[np.ndarray, np.ndarray]], step: int) -> None:
-        """Put a copy into a free slot, or in place of the easiest."""
+        """Put a copy into a free slot, or in place of the easiest one."""
         free = np.flatnonzero(self.steps < 0)
         slot = int(free[0]) if len(free) else int(self.win_rates().argmax())
         self.slots[slot].set_layers(layers)
@@ -133,19 +133,19 @@ class Pool(VecEnvWrapper):
         self.won[slot] = self.played[slot] = 0.0
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything that the future depends on: games, copies and what is known of them."""
+        """The complete state: games, copies, and the win rates against them."""
         held = {f"slot.{i}": agent.weights for i, agent in enumerate(self.slots)}
         known = {"steps": self.steps, "won": self.won, "played": self.played}
         pool = {f"pool.{name}": array.copy() for name, array in {**held, **known}.items()}
         return {**self.venv.state(), **pool, "pool.codes": self.games.codes.copy()}
 
     def set_state(self, state: dict[str, np.ndarray]) -> np.ndarray:
-        """Go on from a `state`; returns the observations.
+        """Continue from a `state`; returns the observations.
 
         Raises
         ------
         ValueError
-            If it is none of a pool like this; nothing has changed then.
+            If it is not the state of a pool like this one; nothing has changed then.
         """
         codes = state["pool.codes"]
         if not codes.size or not np.isin(codes, self._codes).all():
@@ -160,7 +160,7 @@ class Pool(VecEnvWrapper):
 
 
 class SelfPlay(BaseCallback):
-    """Copies the policy into the pool every so many decisions, between rollouts."""
+    """Copies the policy into the pool every `every` decisions, between rollouts."""
 
     def __init__(self, pool: Pool, every: int) -> None:
         super().__init__()

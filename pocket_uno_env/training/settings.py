@@ -1,4 +1,4 @@
-"""The settings of a training: the options of train.py, and what numbers they may have."""
+"""The settings of a training run: the options of train.py, and the ranges of their values."""
 
 from __future__ import annotations
 
@@ -19,107 +19,111 @@ class Settings:
     num_players: int = 2
     """Seats at the table; one is the learner's."""
     opponents: tuple[str, ...] = ("greedy", "strong")
-    """Agents, by name or path, from which the other seats are drawn anew each round.
-    One that is listed twice comes twice as often."""
+    """Agents, by name or path, from which each other seat is drawn anew each round.
+    One that is listed twice is drawn twice as often."""
     self_play: float = 0.0
-    """How much of the opponents are past selves instead, drawn by how hard they are."""
+    """Fraction of the opponents that are past selves instead, the harder ones more often."""
     pool: int = 12
     """How many past selves are kept."""
     pool_every: int = 500_000
-    """Decisions between two of them."""
+    """Decisions between two copies of the policy into the pool."""
     steps: int = 3_000_000
-    """The learner's decisions in PPO, rounded up to whole rollouts. In its first few hundred
-    thousand an agent has hardly learned to play its cards. 0 leaves PPO out."""
+    """The learner's decisions in PPO, rounded up to whole rollouts; 0 for no PPO. A few hundred
+    thousand are too few to learn much more than to play cards."""
     seed: int = 0
     """The same seed and settings give the same weights, on the same kind of processor."""
     out: Path | None = None
-    """The folder of the run, new or empty. Without it the next free runs/RULES-Np-NUMBER."""
+    """The folder of the run, new or empty. By default the next free runs/RULES-Np-NUMBER."""
     resume: Path | None = None
-    """Go on with the run in this folder, from its newest checkpoint and with its settings.
+    """Continue the run in this folder, from its newest checkpoint and with its settings.
     Only --steps, --threads and --deals can be changed."""
     trust: bool = False
-    """With --resume: import the agents of your own that the run names. Whoever made the folder
-    decides what code that is."""
+    """With --resume: import the Python modules of agents that the run names (MODULE:NAME), and
+    run their code. For folders of your own, or of somebody you trust."""
     threads: int = 1
-    """PyTorch's threads. More help on an idle machine and hurt on a busy one. Sums are rounded
-    otherwise, so the weights differ."""
+    """PyTorch's threads. More are faster on an idle machine and slower on a busy one. Sums are
+    rounded differently, so the weights differ."""
 
     reward: Literal["win", "points"] = "win"
-    """What a round pays: win or lose, or points over the match goal."""
+    """Reward of a round: win or loss, or points divided by the match goal."""
     view: Literal["plain", "canonical"] = "canonical"
-    """What the network sees: colours by name, or the active one first, the others by cards held."""
+    """Order of the colours in observations: by name, or the active one first and the others by the
+    number of cards held."""
     network: tuple[int, ...] = (256, 256)
     """Sizes of the hidden layers."""
     critic_network: tuple[int, ...] | None = None
-    """Those of the critic's, if they are others."""
+    """Sizes of the critic's hidden layers, if they differ."""
     critic: Literal["own-hand", "all-hands"] = "all-hands"
-    """What the critic sees, in training alone: what the learner knows, or the hidden cards too."""
+    """What the critic sees, during training only: what the learner knows, or the hidden cards
+    too."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the multiplications in training. Auto: bfloat16 where the processor has it; the run
-    keeps what that was."""
+    """Of the matrix products in training. Auto: bfloat16 where the processor supports it; the
+    choice is kept in the run's config.json."""
 
     skip_forced: bool = True
-    """Whether decisions with one legal action are made without asking the learner. --steps counts
+    """Whether decisions with a single legal action are made without the learner. --steps counts
     the others."""
     games: int = 1024
-    """Rounds that run side by side."""
+    """Rounds that are played in parallel."""
     rollout: int = 32
     """Decisions in each game between two updates."""
     batch_size: int = 2048
     """Decisions in a gradient step."""
     epochs: int = 2
-    """Passes over each rollout."""
+    """Epochs over each rollout."""
     learning_rate: float = 1e-3
-    """At the start; it falls in a straight line."""
+    """Learning rate at the start; it falls linearly."""
     last_learning_rate: float = 0.0
-    """At the end."""
+    """Learning rate at the end."""
     gamma: float = 0.99
-    """Discount for each of the learner's decisions. Near 1 it learns to win by long sieges."""
+    """Discount per decision of the learner. Close to 1 it learns to win by very long rounds."""
     gae_lambda: float = 0.25
-    """Of the generalized advantage estimate. Luck drowns what is far off: small is better."""
+    """Lambda of the generalized advantage estimate. Distant rewards are mostly luck: small is
+    better."""
     clip_range: float = 0.2
-    """How far PPO lets the probability of an action move."""
+    """PPO's clipping range of the probability ratio."""
     entropy: float = 0.02
-    """Weight of the entropy bonus at the start; it falls in a straight line."""
+    """Weight of the entropy bonus at the start; it falls linearly."""
     last_entropy: float = 0.0
-    """At the end."""
+    """Weight of the entropy bonus at the end."""
     value_weight: float = 0.5
     """Weight of the critic's loss."""
     max_grad_norm: float = 0.5
-    """Gradients are cut to this norm."""
+    """Gradients are clipped to this norm."""
 
     teacher: str | None = "strong"
-    """Agent that the network learns from before PPO begins; None for none."""
+    """Agent that the network imitates before PPO; None for none."""
     teacher_steps: int = 1_000_000
-    """Decisions to learn to act as it does."""
+    """Decisions of imitation."""
     teacher_batch_size: int = 512
-    """Decisions in a gradient step of that."""
+    """Decisions in a gradient step of imitation."""
     teacher_learning_rate: float = 1e-3
-    """At the start; it falls to a twentieth in a straight line."""
+    """Learning rate of imitation at the start; it falls linearly to a twentieth."""
     lookahead_steps: int = 0
-    """Decisions after that and before PPO, in which every legal action is tried, up to the next
-    decision, and the critic judges what comes of it."""
+    """Decisions of lookahead, after imitation and before PPO: every legal action is played in a
+    copy of the game up to the next decision, and the critic evaluates the position reached."""
     lookahead_batch_size: int = 512
-    """Decisions in a gradient step of that, about."""
+    """Decisions in a gradient step of lookahead, approximately."""
     lookahead_learning_rate: float = 1e-3
-    """At the start; it falls to 0 in a straight line."""
+    """Learning rate of lookahead at the start; it falls linearly to 0."""
     lookahead_entropy: float = 0.01
-    """Weight of the entropy bonus at the start; it falls to 0."""
+    """Weight of the entropy bonus of lookahead at the start; it falls linearly to 0."""
 
     checkpoint_every: int = 200_000
     """Decisions between checkpoints."""
     keep: int = 3
-    """How many checkpoints are kept, the newest ones."""
+    """How many of the newest checkpoints are kept."""
     deals: int = 2_000
-    """Deals against each opponent in the evaluation at the end, each with all seat rotations.
+    """Deals against each opponent in the evaluation at the end, each with all seat rotations;
     0 for no evaluation."""
 
 
 RESUME_CHANGES = ("steps", "threads", "deals", "trust")
 """What may be changed when a run is resumed."""
 NOT_KEPT = ("out", "resume", "trust")
-"""What is said anew each time: config.json has all else."""
+"""Options of one call of the program, which config.json does not keep."""
 LONG = 10**12
+"""The largest number of decisions."""
 COUNTS = {
     **dict.fromkeys(("epochs", "threads", "pool"), (1, 1000)),
     **dict.fromkeys(("games", "rollout"), (1, 2**20)),
@@ -129,9 +133,9 @@ COUNTS = {
     "deals": (0, 10**7),
     "seed": (0, 2**32 - 1),
 }
-"""The least and the most of whole numbers."""
+"""The range of each whole number."""
 MOST_IN_ROLLOUT = 2**24
-"""Decisions that are kept until the next update; each takes some kilobytes."""
+"""Decisions in a rollout; each takes some kilobytes of memory."""
 RANGES = {
     "gamma": (0.0, 1.0),
     "gae_lambda": (0.0, 1.0),
@@ -147,10 +151,11 @@ RANGES = {
     "value_weight": (0.0, 100.0),
     "max_grad_norm": (1e-6, 1e6),
 }
+"""The range of each real number."""
 
 
 def check(settings: Settings) -> None:
-    """Raise RunError for numbers that make no training."""
+    """Raise RunError for values out of range, or that do not go together."""
     for name, (least, most) in COUNTS.items():
         if not least <= getattr(settings, name) <= most:
             raise run_folder.RunError(f"{option(name)} must be from {least} to {most:,}")
@@ -170,7 +175,8 @@ def check(settings: Settings) -> None:
     copies = settings.pool if settings.self_play else 0
     if copies * run_folder.weights_in((1000, *settings.network)) > 8 * run_folder.MOST_WEIGHTS:
         raise run_folder.RunError(
-            f"--pool copies of --network have more than {8 * run_folder.MOST_WEIGHTS:,} weights together"
+            f"--pool copies of --network have more than {8 * run_folder.MOST_WEIGHTS:,} weights "
+            "together"
         )
     together = settings.games * settings.rollout
     if together > MOST_IN_ROLLOUT:
@@ -190,7 +196,7 @@ def check(settings: Settings) -> None:
 
 
 def option(name: str) -> str:
-    """A setting as it is typed."""
+    """The option of a setting, as it is typed: ``--batch-size``."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -212,7 +218,9 @@ def from_config(path: Path, config: dict[str, Any]) -> Settings:
     names = [field.name for field in fields(Settings) if field.name not in NOT_KEPT]
     values = config["settings"]
     if wrong := [name for name in NOT_KEPT if name in values]:
-        raise run_folder.RunError(f"{where} has a field {wrong[0]!r}, which is said anew each time")
+        raise run_folder.RunError(
+            f"{where} has a field {wrong[0]!r}, which is an option of one call and is not kept"
+        )
     settings: Settings = run_folder.check_fields(where, values, Settings, names)
     for name in ("num_players", "view"):
         if config[name] != getattr(settings, name):

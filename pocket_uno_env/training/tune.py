@@ -1,15 +1,15 @@
 """Tune the weights of the strong heuristic: evolution strategies on matched deals.
 
-    python -m agents.tune --rules pocket --num-players 2 --out runs/weights.py
+    python -m pocket_uno_env.training.tune --rules pocket --num-players 2 --out runs/weights.py
 
-A generation perturbs the weights in random directions, both ways along each, and lets all of them
-play the same deals from all seats, against the greedy policy and against the weights as they
-were. The weights then move along the directions, each in proportion to the difference it made.
-The result is a module like ``agents/scripted/strong_weights.py``, with the weights for the given rules and
-number of players renewed; put in its place, it is what ``strong`` plays by.
+Each generation perturbs the weights in random directions, both ways along each. All of them play
+the same deals from all seats, against the greedy policy and against the previous weights. The
+weights then move along the directions, in proportion to the differences in win rate. The result is
+a module like ``agents/scripted/strong_weights.py``, with new weights for the given rules and number
+of players; put in its place, it is what ``strong`` plays by.
 
 Source: T. Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement
-Learning", 2017 (antithetic pairs); momentum and a step of fixed length are ours.
+Learning", 2017 (antithetic pairs); momentum and steps of fixed length are additions.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pocket_uno_env import files
 from pocket_uno_env.agents.scripted.policies import Policy, act
 from pocket_uno_env.agents.scripted.strong import Feature, as_array, weighted_action, weights_for
 from pocket_uno_env.agents.scripted.strong_weights import ORIGINS, WEIGHTS
@@ -72,8 +73,9 @@ START = {
 }
 """Weights in round numbers from which tuning starts; those that are not named are zero."""
 FIXED = (Feature.TRUST, Feature.CHALLENGE_AT)
-"""What is no weight, and stays as it is."""
+"""Parameters that are no weights and are not tuned."""
 MOMENTUM = 0.8
+"""Of the update of the weights."""
 
 
 @dataclass
@@ -83,9 +85,9 @@ class Options:
     rules: str = "pocket"
     """The rules, by the name of a preset."""
     num_players: int = 2
-    """Seats at the table; weights are kept for two players and for more."""
+    """Seats at the table; there are weights for two players and for more."""
     generations: int = 60
-    """How often the weights move."""
+    """Updates of the weights."""
     deals: int = 1500
     """Deals for each perturbation in the first generation; they grow to four times as many."""
     pairs: int = 16
@@ -93,11 +95,11 @@ class Options:
     seed: int = 0
     """The same seed and options give the same weights."""
     step: float = 2.0
-    """Length of the first step, in perturbations; it shrinks to a tenth."""
+    """Length of the first step, relative to the perturbations; it falls to a tenth."""
     go_on: bool = False
-    """Start from the weights that are played by now instead of those in round numbers."""
+    """Start from the current weights instead of those in round numbers."""
     check_deals: int = 20_000
-    """Deals of the matches that measure the result, other deals than those of the tuning."""
+    """Deals of the matches that measure the result; other deals than in tuning."""
     out: Path = Path("runs/weights.py")
     """The module to write."""
 
@@ -148,7 +150,7 @@ def play_deals(
 
 
 class Matches:
-    """Duplicate matches under some rules: all that play a stretch of deals play the same."""
+    """Duplicate matches: everyone plays the same deals, from all seats."""
 
     def __init__(self, rules: Rules, num_players: int, seed: int) -> None:
         self.rules = rules
@@ -156,13 +158,13 @@ class Matches:
         self.seed = np.uint64(seed)
         self._row = new_rows(1)
         new_game(self._row[0], self.num_players, self.seed)
-        #: The entry of `WEIGHTS` that is played by here.
+        #: The entry of `WEIGHTS` that applies here.
         self.entry = list(WEIGHTS)[weights_for(self.rules._table[0], self._row[0])]
 
-    def shares(
+    def win_rates(
         self, weights: np.ndarray, rival: Policy | np.ndarray, first_deal: int, deals: int
     ) -> np.ndarray:
-        """The share of rounds that `weights` win against `rival`, by deal; ``(deals,)``."""
+        """The win rate of `weights` against `rival` in each deal: float64, shape ``(deals,)``."""
         wins = np.zeros(deals)
         scripted = isinstance(rival, Policy)
         play_deals(
@@ -179,13 +181,13 @@ class Matches:
         return wins / self.num_players
 
     def fitness(self, weights: np.ndarray, rival: np.ndarray, first_deal: int, deals: int) -> float:
-        """Mean share of rounds won, half the matches against greedy, half against `rival`."""
-        greedy = self.shares(weights, Policy.GREEDY, first_deal, deals)
-        return float(greedy.mean() + self.shares(weights, rival, first_deal, deals).mean()) / 2
+        """Mean win rate, half of the matches against greedy, half against `rival`."""
+        greedy = self.win_rates(weights, Policy.GREEDY, first_deal, deals)
+        return float(greedy.mean() + self.win_rates(weights, rival, first_deal, deals).mean()) / 2
 
 
-def spread(weights: np.ndarray) -> np.ndarray:
-    """How far each weight is perturbed: more where it is large, none where it is `FIXED`."""
+def perturbation_sizes(weights: np.ndarray) -> np.ndarray:
+    """The scale of each weight's perturbation: larger for large weights, 0 for `FIXED`."""
     sizes: np.ndarray = np.abs(weights)
     sizes[list(FIXED)] = 0.0
     sizes = 0.1 * sizes + 0.1 * sizes.mean()
@@ -193,7 +195,7 @@ def spread(weights: np.ndarray) -> np.ndarray:
     return sizes
 
 
-def normed(weights: np.ndarray) -> np.ndarray:
+def normalized(weights: np.ndarray) -> np.ndarray:
     """The same heuristic with a mean magnitude of 1: only the proportions matter."""
     free = np.ones(len(weights), bool)
     free[list(FIXED)] = False
@@ -211,28 +213,28 @@ def tune(
     for generation in range(options.generations):
         done = generation / options.generations
         deals = round(options.deals * (1 + 3 * done))
-        sizes, rival = spread(weights), mean.copy()
-        slope, total = np.zeros_like(weights), 0.0
+        sizes, rival = perturbation_sizes(weights), mean.copy()
+        gradient, total = np.zeros_like(weights), 0.0
         for _ in range(options.pairs):
             direction = generator.standard_normal(len(weights))
             ahead, behind = (
                 matches.fitness(weights + sign * sizes * direction, rival, next_deal, deals)
                 for sign in (1, -1)
             )
-            slope += (ahead - behind) * direction
+            gradient += (ahead - behind) * direction
             total += (ahead + behind) / 2
             next_deal += deals
-        velocity = MOMENTUM * velocity + (1 - MOMENTUM) * slope * (sizes > 0)
+        velocity = MOMENTUM * velocity + (1 - MOMENTUM) * gradient * (sizes > 0)
         length = np.linalg.norm(velocity)
         if length > 0:
             weights = weights + options.step * (1 - 0.9 * done) * sizes * velocity / length
         mean = 0.8 * mean + 0.2 * weights
         on_generation(generation + 1, total / options.pairs)
-    return normed(mean)
+    return normalized(mean)
 
 
 def module_text(table: dict[str, dict[str, float]], origins: dict[str, str]) -> str:
-    """The source of a ``weights.py`` with these entries, and how each came about."""
+    """The source of a ``strong_weights.py`` with these entries, and how each was made."""
     lines = [
         '"""The weights of `strong.strong_action`, written by ``python -m agents.tune``."""',
         "",
@@ -262,21 +264,23 @@ def named(weights: np.ndarray) -> dict[str, float]:
     }
 
 
-def interval(shares: np.ndarray) -> str:
+def interval(win_rates: np.ndarray) -> str:
     """Mean and half the width of the 95 % interval, in per cent."""
-    half = 1.96 * shares.std(ddof=1) / len(shares) ** 0.5
-    return f"{100 * shares.mean():.2f} ± {100 * half:.2f} %"
+    half = 1.96 * win_rates.std(ddof=1) / len(win_rates) ** 0.5
+    return f"{100 * win_rates.mean():.2f} ± {100 * half:.2f} %"
 
 
 def command(options: Options) -> str:
     """The command line that repeats a run."""
     shown = ("rules", "num_players", "generations", "deals", "pairs", "seed", "step")
     flags = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in shown]
-    return " ".join(["python -m agents.tune", *flags, *["--go-on"] * options.go_on])
+    return " ".join(
+        ["python -m pocket_uno_env.training.tune", *flags, *["--go-on"] * options.go_on]
+    )
 
 
 def main() -> int:
-    """Tune, measure, write."""
+    """Run the command line; the exit code."""
     options = tyro.cli(Options, description=docstring(__file__))
     out = console(stderr=True)
     try:
@@ -304,7 +308,7 @@ def main() -> int:
         "the weights replaced": shipped,
     }
     found = {
-        name: f"{interval(matches.shares(weights, rival, 0, deals))} against {name}"
+        name: f"{interval(matches.win_rates(weights, rival, 0, deals))} against {name}"
         for name, rival in rivals.items()
     }
     out.print(f"{entry}: {', '.join(found.values())}")
@@ -314,7 +318,7 @@ def main() -> int:
         {**ORIGINS, entry: f"{command(options)}: {measured}"},
     )
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(text, "utf-8")
+    files.write_whole(options.out, text.encode())
     out.print(f"Written to {options.out}")
     return 0
 

@@ -43,9 +43,9 @@ def test_the_shipped_network_knows_more_than_the_rules_of_inference(policy: str)
     for _ in range(12):
         games.fill(positions)
     learned = by_torch(network, positions)
-    mean, half = belief.gain(learned, positions.by_rules)
+    mean, half = belief.mean_difference(learned, positions.by_rules)
     assert mean - half > 0.15
-    mean, half = belief.gain(positions.by_rules, positions.uniform)
+    mean, half = belief.mean_difference(positions.by_rules, positions.uniform)
     assert mean - half > 0.2
 
 

@@ -491,10 +491,10 @@ def test_tuning_measures_by_matched_deals() -> None:
     matches = tune.Matches(Rules(), 2, 0)
     weights = as_array(WEIGHTS["pocket, 2 players"])
     # Against itself the same deal is won from one side or the other.
-    assert (matches.shares(weights, weights, 0, 30) == 0.5).all()
+    assert (matches.win_rates(weights, weights, 0, 30) == 0.5).all()
     poor = weights.copy()
     poor[Feature.DRAW] = 100.0
-    assert matches.shares(poor, weights, 0, 100).mean() < 0.2
+    assert matches.win_rates(poor, weights, 0, 100).mean() < 0.2
 
 
 def test_tuning_writes_a_module_with_one_entry_renewed(tmp_path: Path, monkeypatch: Any) -> None:
@@ -506,7 +506,9 @@ def test_tuning_writes_a_module_with_one_entry_renewed(tmp_path: Path, monkeypat
     assert list(written["WEIGHTS"]) == list(WEIGHTS)
     changed = [name for name in WEIGHTS if written["WEIGHTS"][name] != WEIGHTS[name]]
     assert changed == ["pocket, more players"]
-    assert written["ORIGINS"][changed[0]].startswith("python -m agents.tune --rules pocket")
+    assert written["ORIGINS"][changed[0]].startswith(
+        "python -m pocket_uno_env.training.tune --rules pocket"
+    )
 
 
 def test_the_shipped_weights_are_as_the_tuner_writes_them() -> None:

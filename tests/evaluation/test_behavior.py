@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 from pocket_uno_env.agents import load
-from pocket_uno_env.evaluation.arena import Chunk, Setting
-from pocket_uno_env.evaluation.behavior import RATES, Count, count_behavior, opening_hands, profile
+from pocket_uno_env.evaluation.arena import Chunk, GameSetup
+from pocket_uno_env.evaluation.behavior import (
+    RATES,
+    Stat,
+    count_behavior,
+    opening_hands,
+    profile,
+)
 from pocket_uno_env.reference.referee import check_record
 from pocket_uno_env.rules.rules import Rules
 
 
 def chunk(rules, agents, deals=24, episode="round"):
-    setting = Setting(Rules.of(rules), len(agents), 3, episode, 3000)
-    return Chunk(setting, [load(a) for a in agents], tuple(range(len(agents))), 0, deals, True)
+    setup = GameSetup(Rules.of(rules), len(agents), 3, episode, 3000)
+    return Chunk(setup, [load(a) for a in agents], tuple(range(len(agents))), 0, deals, True)
 
 
 def counted(records, name):
@@ -61,25 +67,30 @@ def counted(records, name):
 def test_counts_agree_with_the_records(rules, agents, episode):
     deals = 24 if episode == "round" else 3
     games = chunk(rules, agents, deals, episode)
-    counts = count_behavior(games.replay()).sum(axis=1)
+    counts = count_behavior(games.finished_games()).sum(axis=1)
     records = games.records()
     for record in records:
         check_record(record)
     for place, name in enumerate(agents):
         expected = counted(records, name)
-        found = {name: int(counts[place, Count[name]]) for name in expected}
+        found = {name: int(counts[place, Stat[name]]) for name in expected}
         assert found == dict(expected)
     totals = counts.sum(axis=0)
-    assert totals[Count.CHALLENGED] == totals[Count.CHALLENGES]
-    assert totals[Count.BLUFFS_CAUGHT] == totals[Count.CHALLENGES_WON]
-    assert totals[Count.SILENT_CAUGHT] == totals[Count.CATCHES]
+    assert totals[Stat.CHALLENGED] == totals[Stat.CHALLENGES]
+    assert totals[Stat.BLUFFS_CAUGHT] == totals[Stat.CHALLENGES_WON]
+    assert totals[Stat.SILENT_CAUGHT] == totals[Stat.CATCHES]
     for part, whole, _ in RATES.values():
-        if part not in (Count.WILD_CARDS, Count.LENGTH, Count.TURNS, Count.POINTS):
+        if part not in (
+            Stat.WILD_CARDS,
+            Stat.LENGTH,
+            Stat.TURNS,
+            Stat.POINTS,
+        ):
             assert totals[part] <= totals[whole]
 
 
 def test_what_agents_are_known_to_do():
-    counts = count_behavior(chunk("pocket", ["greedy", "random"], 60).replay())
+    counts = count_behavior(chunk("pocket", ["greedy", "random"], 60).finished_games())
     greedy, random = (profile(count) for count in counts)
     assert greedy["voluntary_draws"] == greedy["kept"] == greedy["uno_missed"] == 0
     assert greedy["bluff_rate"] == greedy["wilds_unforced"] == greedy["challenge_rate"] == 0
@@ -92,7 +103,7 @@ def test_what_agents_are_known_to_do():
     assert greedy["counts"]["rounds"] == 120
     (bold, greedy) = (
         profile(count)
-        for count in count_behavior(chunk("pocket", ["challenger", "greedy"], 60).replay())
+        for count in count_behavior(chunk("pocket", ["challenger", "greedy"], 60).finished_games())
     )
     assert bold["challenge_rate"] == 1
     assert bold["challenge_accuracy"] == 0  # greedy never bluffs
@@ -100,20 +111,20 @@ def test_what_agents_are_known_to_do():
 
 def test_positions_count_from_the_dealers_left():
     games = chunk("pocket", ["greedy", "random", "greedy"][:2], 40)
-    counts = count_behavior(games.replay())
+    counts = count_behavior(games.finished_games())
     wins = np.zeros(2)
     for record in games.records():
         entry = record["rounds"][0]
         if entry["result"]["winner"] is not None:
             wins[(entry["result"]["winner"] - entry["dealer"] - 1) % 2] += 1
-    assert counts[:, :, Count.WINS].sum(axis=0).tolist() == wins.tolist()
-    assert (counts[:, :, Count.ROUNDS] == 40).all()
+    assert counts[:, :, Stat.WINS].sum(axis=0).tolist() == wins.tolist()
+    assert (counts[:, :, Stat.ROUNDS] == 40).all()
 
 
 def test_opening_hands_are_those_of_the_records():
     games = chunk("classic", ["greedy", "first", "strong"], 20)
     rows, _ = games.deal()
-    rules = games.setting.rules
+    rules = games.setup.rules
     hands, first = opening_hands(rules, rows[::3])
     for deal, record in enumerate(games.records()[::3]):
         entry = record["rounds"][0]

@@ -6,7 +6,7 @@ import pytest
 from pocket_uno_env.agents import load
 from pocket_uno_env.evaluation import behavior
 from pocket_uno_env.evaluation import draw_luck as control
-from pocket_uno_env.evaluation.arena import Chunk, Setting, joined
+from pocket_uno_env.evaluation.arena import Chunk, GameSetup, joined
 from pocket_uno_env.evaluation.draw_luck import FEATURES, draw_luck
 from pocket_uno_env.evaluation.statistics.estimates import mean_estimate
 from pocket_uno_env.evaluation.statistics.luck_adjustment import (
@@ -20,13 +20,11 @@ stats = pytest.importorskip("scipy.stats")
 
 
 def played(rules, seats, agents, deals, seed=0, chunk=256, episode="round"):
-    setting = Setting(Rules.of(rules), seats, seed, episode, 3000)
+    setup = GameSetup(Rules.of(rules), seats, seed, episode, 3000)
     loaded = [load(agent) for agent in agents]
     lineup = (0, *[1] * (seats - 1))
-    chunks = [
-        Chunk(setting, loaded, lineup, first, chunk, True) for first in range(0, deals, chunk)
-    ]
-    luck = np.concatenate([draw_luck(chunk.replay()) for chunk in chunks])
+    chunks = [Chunk(setup, loaded, lineup, first, chunk, True) for first in range(0, deals, chunk)]
+    luck = np.concatenate([draw_luck(chunk.finished_games()) for chunk in chunks])
     return joined([chunk.games() for chunk in chunks]), luck
 
 

@@ -10,7 +10,7 @@ from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.ray_workers import RayWorkers
 from pocket_uno_env.evaluation.tournament import by_line_up, run
-from pocket_uno_env.evaluation.workers import Here, WorkersError
+from pocket_uno_env.evaluation.workers import ThisProcess, WorkersError
 from pocket_uno_env.rules.rules import Rules
 
 pytestmark = [
@@ -54,7 +54,7 @@ def plan():
 def test_a_killed_worker_changes_nothing(cluster):
     what = plan()
     expected_records: list[str] = []
-    expected = run(what, Here(what.load_agents()), on_records=expected_records.extend)
+    expected = run(what, ThisProcess(what.load_agents()), on_records=expected_records.extend)
     done = {}
     for task, played in RayWorkers(cluster.address).play(what, what.tasks()):
         done[task] = played

@@ -24,7 +24,7 @@ from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.statistics.sprt import Sprt
 from pocket_uno_env.evaluation.tournament import by_line_up, play_task, run
-from pocket_uno_env.evaluation.workers import Automatic, Here, Processes, WorkersError
+from pocket_uno_env.evaluation.workers import Automatic, Processes, ThisProcess, WorkersError
 from pocket_uno_env.files import FileError
 from pocket_uno_env.rules.rules import Rules
 
@@ -71,7 +71,7 @@ def table(plan, workers, journal=None, **options):
 
 
 def here(plan):
-    return table(plan, Here(plan.load_agents()))
+    return table(plan, ThisProcess(plan.load_agents()))
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_progress_goes_on_where_it_was(tmp_path):
     with pytest.raises(Interrupted), DiskJournal(tmp_path / "run", plan) as journal:
         run(plan, Breaking(plan.load_agents(), 2), journal)
     with DiskJournal(tmp_path / "run") as journal:
-        run(plan, Here(plan.load_agents()), journal, lambda games, _: seen.append(games))
+        run(plan, ThisProcess(plan.load_agents()), journal, lambda games, _: seen.append(games))
     assert seen[0] > 0
     assert seen[-1] == plan.games == 3 * 30 * 2
     assert seen == sorted(seen)
@@ -183,7 +183,7 @@ def test_long_work_is_shared_when_that_pays(whole, monkeypatch):
 
         def play(self, plan, tasks):
             shared.extend(tasks)
-            yield from Here(agents).play(plan, tasks)
+            yield from ThisProcess(agents).play(plan, tasks)
 
     monkeypatch.setattr(workers, "Processes", Others)
     monkeypatch.setattr(workers, "available_processors", lambda: 2)
@@ -204,7 +204,7 @@ def test_long_work_is_shared_when_that_pays(whole, monkeypatch):
 def test_a_sequential_test_ends_at_the_same_deal_however_it_is_played(tmp_path):
     plan = make(("strong", "first"), deals=4000, chunk=32, sprt=Sprt(0.5, 0.6), records=True)
     agents = plan.load_agents()
-    found = table(plan, Here(agents))
+    found = table(plan, ThisProcess(agents))
     games = found[0][0].games
     used = games.deals
     assert 3 < used < 1000
@@ -268,20 +268,20 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path):
 def test_a_run_may_be_extended(whole, tmp_path):
     plan = make(deals=17, records=True, control=True)
     with DiskJournal(tmp_path / "run", plan) as journal:
-        run(plan, Here(plan.load_agents()), journal)
+        run(plan, ThisProcess(plan.load_agents()), journal)
         with pytest.raises(JournalError, match="planned for 17 deals"):
             journal.extend(16)
     with DiskJournal(tmp_path / "run") as journal:
         journal.extend(30)
         assert len(journal.done()) == 3 * 2
-        assert same(table(journal.plan, Here(plan.load_agents()), journal), whole)
+        assert same(table(journal.plan, ThisProcess(plan.load_agents()), journal), whole)
     assert read_plan(tmp_path / "run")[0] == make(records=True, control=True)
 
 
 def test_results_of_another_plan_are_refused(tmp_path):
     plan = make()
     with DiskJournal(tmp_path / "run", plan) as journal:
-        run(plan, Here(plan.load_agents()), journal)
+        run(plan, ThisProcess(plan.load_agents()), journal)
     base = sqlite3.connect(tmp_path / "run" / CHUNKS)
     base.execute("update chunk set count = 3 where first = 0")
     base.commit()
@@ -295,7 +295,7 @@ def test_results_of_another_plan_with_the_same_tasks_are_refused(tmp_path):
     for number, seed in enumerate((5, 6)):
         plan = make(seed=seed)
         with DiskJournal(tmp_path / str(number), plan) as journal:
-            run(plan, Here(plan.load_agents()), journal)
+            run(plan, ThisProcess(plan.load_agents()), journal)
     os.replace(tmp_path / "0" / CHUNKS, tmp_path / "1" / CHUNKS)
     with DiskJournal(tmp_path / "1") as journal, pytest.raises(JournalError, match="belong"):
         journal.done()
@@ -411,7 +411,7 @@ def test_tables_that_are_others_are_not_used(tmp_path):
 def test_chunks_of_somebody_else_are_bounded_and_checked(tmp_path, capsys, column, value):
     plan = make(("greedy", "first"), deals=7, records=True, behavior=False)
     with DiskJournal(tmp_path, plan) as journal:
-        run(plan, Here(plan.load_agents()), journal)
+        run(plan, ThisProcess(plan.load_agents()), journal)
         assert list(journal.done()) == [(0, 0, 7)]
     base = sqlite3.connect(tmp_path / CHUNKS)
     base.execute(f"update chunk set {column} = ?", (value,))
@@ -428,14 +428,14 @@ def test_chunks_of_somebody_else_are_bounded_and_checked(tmp_path, capsys, colum
 def test_what_is_damaged_is_played_again(tmp_path, whole, capsys):
     plan = make(records=True, control=True)
     with DiskJournal(tmp_path / "run", plan) as journal:
-        run(plan, Here(plan.load_agents()), journal)
+        run(plan, ThisProcess(plan.load_agents()), journal)
     base = sqlite3.connect(tmp_path / "run" / CHUNKS)
     base.execute("update chunk set arrays = x'00' where line_up = 1 and first = 7")
     base.execute("update chunk set records = x'00' where line_up = 0 and first = 0")
     base.commit()
     base.close()
     with DiskJournal(tmp_path / "run") as journal:
-        assert same(table(plan, Here(plan.load_agents()), journal), whole)
+        assert same(table(plan, ThisProcess(plan.load_agents()), journal), whole)
     said = capsys.readouterr().err
     assert said.count(CHUNKS) == 2
     assert "line-up 1, deals 7 to 13" in said

@@ -278,7 +278,7 @@ WRONG = {
         "pool.codes names opponents that are not there",
     ),
     "no codes": (with_tensor("env.pool.codes", lambda array: array[:0]), "pool.codes"),
-    "NaN": (with_tensor(BIAS, not_finite), "its policy.0.bias has numbers that are not finite"),
+    "NaN": (with_tensor(BIAS, not_finite), "its policy.0.bias has values that are not finite"),
     "complex": (with_tensor(BIAS, lambda a: a.astype(np.complex64)), "is complex64 of shape (32,)"),
     "half": (with_tensor(BIAS, lambda a: a.astype(np.float16)), "expected float32"),
     "an unknown array": (with_tensor("cls", lambda _: np.zeros(3)), "it has 'cls'"),
@@ -286,7 +286,7 @@ WRONG = {
     "no random state": (without("random.numpy"), "it has no random.numpy"),
     "a random state of no generator": (
         with_tensor("random.torch", lambda array: array * 0 + 255),
-        "cannot go on from",
+        "cannot resume from",
     ),
     "another layout": (with_about(layout="other", version="9.9"), "written by version 9.9"),
     "an earlier version": (without("layout"), "start a new run"),
@@ -296,7 +296,7 @@ WRONG = {
         with_about(steps="many"),
         "Expected `int`, got `str` - at `$.steps`",
     ),
-    "less than nothing": (with_about(updates=-1), "less than nothing"),
+    "less than nothing": (with_about(updates=-1), "negative number"),
     "a place beyond the state": (with_about(numpy=[10**6, 0, 0.0]), "its numpy is [1000000, 0, 0"),
 }
 
@@ -309,7 +309,7 @@ def test_what_is_no_checkpoint_of_this_run_is_refused(wrong, copy, capsys):
     change(tensors, about)
     run_folder.save_tensors(newest, tensors, about)
     error = refused(copy, capsys)
-    assert f"cannot go on from {newest}: " in error and message in error
+    assert f"cannot resume from {newest}: " in error and message in error
 
 
 # Settings.
@@ -550,7 +550,7 @@ def test_a_run_goes_on_when_there_is_room_again(small_disk, tmp_path):
     result = train_py(*options, "--out", out)
     assert result.returncode == 2
     last = result.stderr.strip().splitlines()[-1]
-    assert "No space left on device; when that is mended, go on with: " in last
+    assert "No space left on device; once this is fixed, resume with: " in last
     assert not list(out.rglob("*.part"))
     subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
     assert train_py("--resume", out).returncode == 0

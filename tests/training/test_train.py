@@ -361,7 +361,7 @@ def test_what_comes_before_ppo_may_be_all(tmp_path, capsys):
     longer = run(tmp_path / "longer", "--steps", 0, *options[:-1], 8192)
     assert not same_weights(out, longer)
     assert train.main(["--resume", str(out)]) == 2
-    assert "0 steps; more with --steps" in capsys.readouterr().err
+    assert "0 steps; train longer with --steps" in capsys.readouterr().err
 
 
 # The trained agent.
@@ -371,14 +371,14 @@ def test_what_comes_before_ppo_may_be_all(tmp_path, capsys):
 @pytest.mark.parametrize(("rules", "num_players"), [("pocket", 2), ("classic", 3)])
 def test_the_agent_acts_as_the_trained_model(rules, num_players, view):
     from pocket_uno_env.training.networks import as_agent
-    from pocket_uno_env.training.ppo import line, make_model
+    from pocket_uno_env.training.ppo import linear_schedule, make_model
 
     env = LearnerVecEnv(200, rules, num_players, ["random"], view=view, seed=0)
     model = make_model(
         env,
         visible=env.observation_space.shape[0],
         network=(64, 32),
-        learning_rate=line(1e-2, 0),
+        learning_rate=linear_schedule(1e-2, 0),
         bfloat16=False,
         seed=0,
         n_steps=8,

@@ -17,9 +17,9 @@ from pocket_uno_env.observation.canonical import color_tables
 from pocket_uno_env.records.snapshot import snapshot
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.imitation import imitate
-from pocket_uno_env.training.lookahead import look_ahead, loss_of, try_all
+from pocket_uno_env.training.lookahead import action_advantages, look_ahead, policy_loss
 from pocket_uno_env.training.networks import actor_layers, as_agent, weights
-from pocket_uno_env.training.ppo import line, make_model
+from pocket_uno_env.training.ppo import linear_schedule, make_model
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 
 GAMES = 64
@@ -32,7 +32,7 @@ def model_on(env, **settings):
         network=(32, 16),
         bfloat16=False,
         seed=0,
-        **{"n_steps": 8, "batch_size": 128, "learning_rate": line(1e-3, 0), **settings},
+        **{"n_steps": 8, "batch_size": 128, "learning_rate": linear_schedule(1e-3, 0), **settings},
     )
 
 
@@ -178,7 +178,7 @@ def test_a_truncated_round_ends_in_an_observation_of_the_same_length():
 
 def test_an_empty_pool_leaves_the_named_opponents():
     pool = pooled(share=0.8)
-    assert pool.frequencies().tolist() == [0.5, 0.5, 0, 0, 0]
+    assert pool.probabilities().tolist() == [0.5, 0.5, 0, 0, 0]
     assert sorted(set(pool.games.codes)) == sorted({o.policy for o in pool.games.opponents[:2]})
 
 
@@ -187,7 +187,7 @@ def test_the_harder_copy_is_drawn_more_often():
     for step in (10, 20):
         pool.add([(0 * w, 0 * b) for w, b in blank(pool)], step)
     pool.played[:2], pool.won[:2] = 998, (199, 599)  # of 1,000 it wins 200 and 600
-    shares = pool.frequencies()
+    shares = pool.probabilities()
     assert shares[:2] == pytest.approx([0.1, 0.1]) and shares[4] == 0
     assert shares[2] / shares[3] == pytest.approx(0.8**2 / 0.4**2)
     assert shares.sum() == pytest.approx(1)
@@ -262,7 +262,7 @@ def test_a_pool_goes_on_from_its_state():
     assert np.array_equal(expected, play(other, 30))
     for name in ("steps", "won", "played"):
         assert np.array_equal(getattr(pool, name), getattr(other, name))
-    assert np.array_equal(pool.frequencies(), other.frequencies())
+    assert np.array_equal(pool.probabilities(), other.probabilities())
 
 
 # Before PPO.
@@ -294,7 +294,7 @@ def test_an_imitator_comes_to_act_as_its_teacher():
 
 
 def judged(env, value):
-    """A model on `env` whose critic finds every position worth `value`."""
+    """A model on `env` whose critic gives every position the value `value`."""
     model = model_on(env)
     for parameter in model.policy.value_net.parameters():
         torch.nn.init.constant_(parameter, 0.0)
@@ -305,47 +305,47 @@ def judged(env, value):
 
 @pytest.mark.parametrize("critic", ["own-hand", "all-hands"])
 @pytest.mark.parametrize("view", ["plain", "canonical"])
-def test_every_legal_action_is_tried_with_the_luck_that_the_game_has(view, critic):
+def test_every_legal_action_is_played_with_the_luck_that_the_game_has(view, critic):
     games = LearnerVecEnv(GAMES, "pocket", 3, ["strong"], view=view, seed=0, skip_forced=True)
     model = judged(AllHands(games) if critic == "all-hands" else games, 0.2)
     for _ in range(12):
         model.env.step(games.ask(load("strong")))
     before = games.games.rows.copy(), games.games.books.copy(), games.games.masks.copy()
     masks = games.action_masks()
-    gains = try_all(model, np.arange(GAMES), masks)
+    advantages = action_advantages(model, np.arange(GAMES), masks)
     after = games.games.rows, games.games.books, games.games.masks
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
-    assert np.allclose(gains.sum(1), 0, atol=1e-5) and not gains[~masks].any()
+    assert np.allclose(advantages.sum(1), 0, atol=1e-5) and not advantages[~masks].any()
     advised = games.ask(load("strong"))
     _, rewards, dones, _ = model.env.step(advised)
-    # A round that goes on is worth what the critic says, one that is over what it paid.
+    # A round that goes on has the critic's value, one that is over its reward.
     later = model.gamma * (0.2 + 0.5) - 0.5
-    worth = np.where(dones, rewards, later)
-    mean = worth - gains[np.arange(GAMES), advised]
-    each = (gains + mean[:, None])[masks].astype(np.float64)
+    q_values = np.where(dones, rewards, later)
+    mean = q_values - advantages[np.arange(GAMES), advised]
+    each = (advantages + mean[:, None])[masks].astype(np.float64)
     assert np.isin(np.round(each, 3), np.round((1.0, -0.5, later), 3)).all()
     assert len(set(np.round(each, 3))) == 3
 
 
-def test_some_games_may_be_tried_and_none():
+def test_advantages_of_some_games_and_of_none():
     env = LearnerVecEnv(GAMES, "pocket", 2, ["greedy", "strong"], view="canonical", seed=0)
     model = judged(env, 0.0)
     masks = env.action_masks()
-    every = try_all(model, np.arange(GAMES), masks)
+    every = action_advantages(model, np.arange(GAMES), masks)
     some = np.array([5, 3, 40])
-    assert np.array_equal(try_all(model, some, masks[some]), every[some])
-    assert try_all(model, some[:0], masks[:0]).shape == (0, env.action_space.n)
+    assert np.array_equal(action_advantages(model, some, masks[some]), every[some])
+    assert action_advantages(model, some[:0], masks[:0]).shape == (0, env.action_space.n)
 
 
 def test_opponents_that_are_asked_are_asked_for_the_copies_too():
     """A network in the other seats, which gives the same answers each time."""
     scripted = LearnerVecEnv(GAMES, "pocket", 2, ["first"], seed=0)
     asked = LearnerVecEnv(GAMES, "pocket", 2, [First()], seed=0)
-    gains = []
+    advantages = []
     for env in (scripted, asked):
         model = judged(env, 0.5)
-        gains.append(try_all(model, np.arange(GAMES), env.action_masks()))
-    assert np.array_equal(*gains) and gains[0].any()
+        advantages.append(action_advantages(model, np.arange(GAMES), env.action_masks()))
+    assert np.array_equal(*advantages) and advantages[0].any()
 
 
 class First(Agent):
@@ -358,17 +358,17 @@ class First(Agent):
 
 
 def test_the_loss_falls_where_better_actions_are_likelier():
-    gains = torch.tensor([[0.5, -0.5, 0.0]])
+    advantages = torch.tensor([[0.5, -0.5, 0.0]])
     legal = torch.tensor([[True, True, False]])
 
     def loss(logits, entropy=0.0):
-        log_chances = torch.where(legal, torch.tensor([logits]), -1e8).log_softmax(1)
-        return loss_of(log_chances, gains, entropy)
+        log_probs = torch.where(legal, torch.tensor([logits]), -1e8).log_softmax(1)
+        return policy_loss(log_probs, advantages, entropy)
 
     assert loss([10.0, -10.0, 7.0])[0] == pytest.approx(-0.5)
     assert loss([-10.0, 10.0, 7.0])[0] == pytest.approx(0.5)
-    even, chaos = loss([1.0, 1.0, 7.0], entropy=0.1)
-    assert chaos == pytest.approx(np.log(2)) and even == pytest.approx(-0.1 * np.log(2))
+    even, mean_entropy = loss([1.0, 1.0, 7.0], entropy=0.1)
+    assert mean_entropy == pytest.approx(np.log(2)) and even == pytest.approx(-0.1 * np.log(2))
 
 
 def test_lookahead_beats_the_random_agent_it_began_as():

@@ -1,4 +1,4 @@
-"""What an evaluation found, as JSON: the figures, and everything needed to repeat them."""
+"""The report of an evaluation, as JSON: its figures, and everything needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pocket_uno_env.evaluation.statistics.luck_adjustment import (
 from pocket_uno_env.evaluation.statistics.ratings import openskill, ratings
 from pocket_uno_env.evaluation.statistics.verdicts import MARGIN, POWER, verdict
 from pocket_uno_env.evaluation.tournament import Played, run
-from pocket_uno_env.evaluation.workers import Here
+from pocket_uno_env.evaluation.workers import ThisProcess
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 from pocket_uno_env.version import __version__
@@ -130,7 +130,7 @@ def compare(
     """
     plan = plan_of(agents, rules, num_players, **{"behavior": True, **options})
     loaded = plan.load_agents()
-    played = run(plan, Here(loaded))
+    played = run(plan, ThisProcess(loaded))
     return tournament_report(plan, loaded, played, options.get("design", "auto"))
 
 
@@ -153,15 +153,15 @@ def tournament_report(
     -------
     dict
         What `evaluation` gives, and ``command`` (what repeats it), ``design``, ``episode``,
-        ``max_rounds``, ``chunk_deals``, ``agents`` (name, kind, fingerprint, whether it repeats
-        itself), ``control_refused`` (agents that cheat, so that there are no control variates),
+        ``max_rounds``, ``chunk_deals``, ``agents`` (name, kind, fingerprint, whether it is
+        repeatable), ``control_refused`` (agents that cheat, so that there are no control variates),
         ``comparisons``, ``margin``, ``power``; each figure's ``verdict``, and with
         control variates its ``adjusted`` rate and points with the share of games they need;
         ``ratings`` of three agents or more; ``behavior`` by agent; ``sprt``; ``convergence``.
     """
     games = [of.games for of in played]
     deals = max(of.deals for of in games)
-    rules = plan.setting.rules
+    rules = plan.setup.rules
     report = evaluation(rules, plan.num_players, deals, plan.seed, plan.max_cycles, games)
     compared = sum(len(of.agents) > 1 for of in games)
     cheats = [agent.name for agent in agents if agent.clairvoyant]
@@ -239,7 +239,7 @@ def _judged(
 
 
 def _ratings(games: Sequence[Games]) -> dict[str, Any] | None:
-    """Of three agents or more; of two the win rate says it all."""
+    """The ratings of three agents or more; None for two, whose win rate is enough."""
     names = {of.name(number) for of in games for number in of.agents}
     if len(names) < 3:
         return None

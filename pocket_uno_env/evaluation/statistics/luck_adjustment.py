@@ -1,8 +1,8 @@
-"""Results without the luck of the draws: the same mean to expect, and less variance.
+"""Results without the luck of the draws: the same expectation, less variance.
 
-The luck (`control`) has mean zero, so any multiple of it may be subtracted. The multiples are
-fitted to the very games, those of each fold of deals by the other folds, so that no deal's
-correction depends on its own result. With few deals the fit shrinks towards no correction.
+The luck (`draw_luck`) has mean zero, so any multiple of it may be subtracted. The coefficients are
+fitted to the same games with cross-fitting, for each fold of deals to the other folds, so that no
+deal's correction depends on its own result. With few deals the fit shrinks towards no correction.
 
 Sources: V. Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018
 (cross-fitting); G. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for
@@ -17,9 +17,9 @@ from .estimates import CONFIDENCE, Estimate, mean_estimate
 
 FOLDS = 10
 FEWEST_DEALS = 200
-"""With fewer the fit would cost more than it gains."""
+"""With fewer deals the fit would cost more than it gains."""
 RIDGES = np.geomspace(1e-3, 1e2, 21)
-"""Tried: how strongly to shrink, in units of a variate's variance times the deals."""
+"""Candidate penalties, in units of a variate's variance times the deals."""
 
 
 def places_luck(luck: np.ndarray, places: list[int]) -> np.ndarray:
@@ -27,11 +27,11 @@ def places_luck(luck: np.ndarray, places: list[int]) -> np.ndarray:
 
     Parameters
     ----------
-    luck : float array, shape ``(b, n, control.FEATURES)``
+    luck : float array, shape ``(b, n, draw_luck.FEATURES)``
 
     Returns
     -------
-    float64 array, shape ``(b, 2 * control.FEATURES)``
+    float64 array, shape ``(b, 2 * draw_luck.FEATURES)``
     """
     own = luck[:, places].mean(axis=1, dtype=float)
     rest = [place for place in range(luck.shape[1]) if place not in places]
@@ -40,7 +40,7 @@ def places_luck(luck: np.ndarray, places: list[int]) -> np.ndarray:
 
 
 def adjusted(blocks: np.ndarray, variates: np.ndarray) -> np.ndarray:
-    """The blocks' results without their luck: the same mean to expect, and less variance.
+    """The blocks' results without their luck: the same expectation, less variance.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def adjusted(blocks: np.ndarray, variates: np.ndarray) -> np.ndarray:
 def adjusted_estimate(
     blocks: np.ndarray, variates: np.ndarray, confidence: float = CONFIDENCE
 ) -> tuple[Estimate, float]:
-    """The estimate without the luck of the draws, and what share of the games it needs.
+    """The estimate without the luck of the draws, and the share of the games that it needs.
 
     Returns
     -------
     Estimate
     float
-        The variance left over the variance before: with 0.6, six games tell as much as ten.
+        The remaining variance over that before: with 0.6, six games are as good as ten.
     """
     without = adjusted(blocks, variates)
     before = float(np.var(blocks))
@@ -84,7 +84,7 @@ def adjusted_estimate(
 
 
 def _ridge(variates: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The weights of the linear prediction that generalized cross-validation likes best; or none.
+    """The weights of the ridge regression chosen by generalized cross-validation; or zeros.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an evaluation may claim: better, worse, even to within a margin, or not decided.
+"""Verdicts of an evaluation: better, worse, even to within a margin, or undecided.
 
 A claim needs an interval that excludes the contrary, at a confidence that allows for all
 comparisons made side by side (Bonferroni), and a design with the power to find the difference
@@ -18,7 +18,7 @@ from .estimates import CONFIDENCE, mean_estimate, rate_estimate
 POWER = 0.8
 MARGIN = 0.01
 FEWEST_DEALS = 30
-"""With fewer no claim is made, since the normal distribution says little about them."""
+"""With fewer deals no claim is made: the normal approximation is too poor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Verdict:
     claim : {"better", "worse", "even", "undecided"}
         ``"even"``: the win rate differs from an even game's by less than the margin.
     more_deals : int
-        About how many more would decide, if the difference is as found; 0 with a claim.
+        About how many more would decide if the true difference is the one found; 0 with a
+        claim.
     """
 
     claim: str
@@ -38,7 +39,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The verdict in words."""
         if self.claim != "undecided":
             return self.claim
         return f"undecided, needs about {rounded(self.more_deals):,} more deals"
@@ -53,7 +54,7 @@ def verdict(
     power: float = POWER,
     bounded: bool = True,
 ) -> Verdict:
-    """What the blocks' win rates say about an even game.
+    """Compare the win rates of blocks with an even game.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def verdict(
     margin : float
         Differences below it are called even.
     bounded : bool
-        Whether the values lie in [0, 1]; not without the luck of the draws (`adjustment`).
+        Whether the values lie in [0, 1]; not after `luck_adjustment`.
     """
     count = len(blocks)
     level = 1 - (1 - confidence) / comparisons
@@ -96,7 +97,7 @@ def deals_needed(
     confidence: float = CONFIDENCE,
     power: float = POWER,
 ) -> float:
-    """How many deals find a difference in win rate with the given power; inf for none.
+    """The deals needed to find a difference in win rate with the given power; inf for none.
 
     Parameters
     ----------
@@ -118,18 +119,18 @@ def deals_needed(
 
 
 def quantile(confidence: float) -> float:
-    """The normal distribution's: ``quantile(0.95)`` is 1.96."""
+    """The two-sided quantile of the normal distribution: ``quantile(0.95)`` is 1.96."""
     from scipy.special import ndtri
 
     return float(ndtri((1 + confidence) / 2))
 
 
 def _deviation(blocks: np.ndarray) -> float:
-    """Of a block, as if one more of value 0 and one of value 1 had been seen."""
+    """The standard deviation of a block, with one more of value 0 and one of value 1 added."""
     return float(np.std([*blocks, 0.0, 1.0]))
 
 
 def rounded(count: int) -> int:
-    """To two digits, upwards."""
+    """Rounded up to two digits."""
     digits = int(10 ** max(len(str(count)) - 2, 0))
     return -(-count // digits) * digits
