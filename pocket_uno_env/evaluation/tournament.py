@@ -48,10 +48,18 @@ class Played:
     records: list[str]
 
 
+Results = Generator[tuple[Task, Played], None, None]
+"""Tasks that have been played, in any order."""
+
+
+class WorkersError(RuntimeError):
+    """Workers that die again and again; the message says what was tried."""
+
+
 class Workers(Protocol):
     """Whoever plays tasks."""
 
-    def play(self, plan: Plan, tasks: Sequence[Task]) -> Generator[tuple[Task, Played], None, None]:
+    def play(self, plan: Plan, tasks: Sequence[Task]) -> Results:
         """Play all tasks; each result as it comes, in any order. Closing it stops the work."""
 
 

@@ -23,8 +23,8 @@ from pocket_uno_env.evaluation.fingerprint import fingerprint
 from pocket_uno_env.evaluation.journal import CHUNKS, PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.statistics.sprt import Sprt
-from pocket_uno_env.evaluation.tournament import by_line_up, play_task, run
-from pocket_uno_env.evaluation.workers import Automatic, Here, Processes, WorkersError
+from pocket_uno_env.evaluation.tournament import WorkersError, by_line_up, play_task, run
+from pocket_uno_env.evaluation.workers import Automatic, Here, Processes
 from pocket_uno_env.files import FileError
 
 
