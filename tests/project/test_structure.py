@@ -28,7 +28,9 @@ FLOORS = [
     "play",
     "envs evaluation",
     "training",
-    "__init__ __main__ pocket_uno_v0",
+    "pocket_uno_v0",
+    "__init__",
+    "__main__",
 ]
 """Packages, and modules at the root, from the ground up. Those of one floor are independent."""
 
@@ -52,6 +54,7 @@ EXCEPTIONS = {
 """Names in strings that may lead upward, and why. Each is needed: a test looks."""
 
 UNKNOWN = {
+    TOP: "the public names, loaded on demand; they are imported for types as well",
     "__main__": "programs by the name of a command; their modules stand there in strings",
     "agents.registry": "agents that users write, `import:MODULE:NAME`, and optional packages",
 }
