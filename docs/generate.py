@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import generate_api
 import generate_environment
 
 from pocket_uno_env import describe as describe_observation
@@ -31,6 +32,7 @@ AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
 ENVIRONMENT = ROOT / "docs" / "environment.md"
+API = ROOT / "docs" / "api" / "index.md"
 RECORDS = ROOT / "docs" / "records.md"
 TESTING = ROOT / "docs" / "testing.md"
 TESTS = ROOT / "tests"
@@ -349,6 +351,7 @@ PARTS = {
     SPEED: {"measures": measures},
     EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
     ENVIRONMENT: generate_environment.PARTS,
+    API: generate_api.PARTS,
     RECORDS: {"record": record},
     TESTING: {"tests": tests},
     OPENSPIEL: {"exploitability": exploitability, "bots": bots},

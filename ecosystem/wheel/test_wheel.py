@@ -96,7 +96,10 @@ def tracked() -> set[str]:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == tracked()
-    assert {f"{PACKAGE}/py.typed", f"{PACKAGE}/evaluate.py"} <= names
+    assert not [name for name in names if "test" in name or "/__pycache__/" in name]
+    data = ("networks/pocket-2p.safetensors", "beliefs/pocket.json", "ladders/pocket-2p.json")
+    for file in (*data, "page/index.html", "page/app.js", "py.typed", "training/program.py"):
+        assert [name for name in names if name.endswith(f"/{file}")], file
 
 
 def test_the_wheel_from_the_clone_is_the_one_from_the_sdist(
@@ -177,4 +180,4 @@ def test_the_extras_play(command: Command, extras: Path, tmp_path: Path) -> None
     )  # fmt: skip
     assert "pocket-2p" in said and json.loads(report.read_text())["format"]
     assert "100" in command(extras, "-m", PACKAGE, "check", games)
-    assert "--web" in command(extras, "-m", f"{PACKAGE}.agents.play", "--help")
+    assert "--web" in command(extras, "-m", f"{PACKAGE}.play.program", "--help")

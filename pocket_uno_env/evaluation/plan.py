@@ -12,7 +12,6 @@ from typing import Any
 
 from pocket_uno_env.agents.agent import Agent, AgentError
 from pocket_uno_env.agents.registry import load
-from pocket_uno_env.evaluation.statistics.sprt import Sprt
 from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.rules import Rules
 

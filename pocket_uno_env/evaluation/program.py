@@ -37,8 +37,8 @@ from pocket_uno_env.evaluation.report import tables
 from pocket_uno_env.evaluation.report.report import tournament_report
 from pocket_uno_env.evaluation.statistics.sprt import ERROR_RATE, Sprt
 from pocket_uno_env.evaluation.statistics.verdicts import MARGIN
-from pocket_uno_env.evaluation.tournament import run
-from pocket_uno_env.evaluation.workers import WorkersError, make_workers
+from pocket_uno_env.evaluation.tournament import WorkersError, run
+from pocket_uno_env.evaluation.workers import make_workers
 from pocket_uno_env.files import FileError, whole_file, write_whole, writing
 from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.rules import PRESETS, RulesError

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .plan import Plan, Task
-from .tournament import Played, play_task
-from .workers import Results, WorkersError
+from .tournament import Played, Results, WorkersError, play_task
 
 AHEAD = 3
 """Tasks in flight for each processor of the cluster."""

@@ -44,10 +44,18 @@ class Played:
     records: list[str]
 
 
+Results = Generator[tuple[Task, Played], None, None]
+"""Tasks that have been played, in any order."""
+
+
+class WorkersError(RuntimeError):
+    """Workers that die again and again; the message says what was tried."""
+
+
 class Workers(Protocol):
     """Plays tasks: in this process, in several, or on a cluster."""
 
-    def play(self, plan: Plan, tasks: Sequence[Task]) -> Generator[tuple[Task, Played], None, None]:
+    def play(self, plan: Plan, tasks: Sequence[Task]) -> Results:
         """Play all tasks; yields results as they arrive, in any order. Closing it stops them."""
 
 

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from typing import Any
 from pocket_uno_env.agents.agent import Agent
 
 from .plan import Plan, Task
-from .tournament import Played, Workers, play_task
+from .tournament import Played, Results, Workers, WorkersError, play_task
 
 PATIENCE = 4.0
 """Seconds of work after which the rest may be shared among processes."""
@@ -30,12 +30,6 @@ WORTHWHILE = 12.0
 MAX_PROCESSES = 1024
 RESTARTS = 5
 """How often dead processes are replaced without a result in between."""
-
-Results = Generator[tuple[Task, Played], None, None]
-
-
-class WorkersError(RuntimeError):
-    """Workers that cannot be used, or die repeatedly; the message says why."""
 
 
 class ThisProcess:

@@ -129,8 +129,8 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
         rules,
         players,
         [*settings.opponents, *past],
-        settings.reward,
-        view,
+        reward=settings.reward,
+        view=view,
         skip_forced=settings.skip_forced,
     )
     pool = Pool(env, past, settings.self_play) if past else None

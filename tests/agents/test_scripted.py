@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dealt_hands import deck_with
 from games import every_game, raw_env
+from hidden_cards import permute_hidden
 from scipy import stats
-from test_hiding import deck_with, permute_hidden
 
 import pocket_uno_env
 from pocket_uno_env import Rules

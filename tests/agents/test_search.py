@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dealt_hands import HANDS, start
 from games import every_game, play, raw_env
-from test_hiding import HANDS, permute_hidden, start
+from hidden_cards import permute_hidden
 
 from pocket_uno_env import Rules
 from pocket_uno_env.agents import AgentError, load

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dealt_hands import start
 from games import every_game, play, raw_env
-from test_hiding import permute_hidden, start
+from hidden_cards import permute_hidden
 
 from pocket_uno_env import pocket_uno_v0
 from pocket_uno_env.agents.scripted.policies import Policy

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 import numpy as np
+from mini_game import ENDS, SEQUENCES
 
 from pocket_uno_env import Rules
 from pocket_uno_env.compiled.kernel import kernel
@@ -28,9 +29,6 @@ RULES = Rules.preset("mini")
 FIELDS = RULES.to_dict()
 CAP = 8
 FIRST = np.zeros(1, np.int64)
-# Sequences of 0 to 8 decisions, and rounds that are over after exactly so many.
-SEQUENCES = [144, 448, 1264, 3032, 6776, 16736, 38272, 91608, 199688]
-ENDS = [0, 0, 0, 688, 992, 2336, 3240, 12944, 25192]
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from games import every_game
-from test_mini_tree import ENDS, SEQUENCES
+from mini_game import ENDS, SEQUENCES
 
 from pocket_uno_env import Rules
 from pocket_uno_env.compiled.kernel import as_record

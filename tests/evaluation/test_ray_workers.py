@@ -9,8 +9,8 @@ from pocket_uno_env.evaluation.arena import COLUMNS
 from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.ray_workers import RayWorkers
-from pocket_uno_env.evaluation.tournament import by_line_up, run
-from pocket_uno_env.evaluation.workers import ThisProcess, WorkersError
+from pocket_uno_env.evaluation.tournament import WorkersError, by_line_up, run
+from pocket_uno_env.evaluation.workers import ThisProcess
 from pocket_uno_env.rules.rules import Rules
 
 pytestmark = [

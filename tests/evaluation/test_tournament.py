@@ -14,36 +14,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tournaments import make
 
 from pocket_uno_env.agents import AgentError, ObservationAgent, load
 from pocket_uno_env.evaluation import workers
 from pocket_uno_env.evaluation.arena import COLUMNS, ArenaError, play
 from pocket_uno_env.evaluation.fingerprint import fingerprint
 from pocket_uno_env.evaluation.journal import CHUNKS, PLAN, DiskJournal, JournalError, read_plan
-from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.statistics.sprt import Sprt
-from pocket_uno_env.evaluation.tournament import by_line_up, play_task, run
-from pocket_uno_env.evaluation.workers import Automatic, Processes, ThisProcess, WorkersError
+from pocket_uno_env.evaluation.tournament import WorkersError, by_line_up, play_task, run
+from pocket_uno_env.evaluation.workers import Automatic, Processes, ThisProcess
 from pocket_uno_env.files import FileError
-from pocket_uno_env.rules.rules import Rules
-
-
-def make(agents=("greedy", "random-uno", "noisy:0.2"), seats=2, deals=30, chunk=7, **fields):
-    numbers = range(len(agents))
-    plan = Plan(
-        Rules.preset("pocket").to_dict(),
-        seats,
-        tuple(agents),
-        tuple(line_ups(numbers, seats)),
-        deals,
-        5,
-        "round",
-        20_000,
-        100,
-        chunk,
-    )
-    return replace(plan, **fields)
 
 
 def same(some, others):
@@ -449,15 +431,16 @@ def test_what_is_damaged_is_played_again(tmp_path, whole, capsys):
 def test_processes_end_at_once_amid_a_task(tmp_path):
     """Tasks would take hours; Python's exit waits for none."""
     program = (
-        "import sys, time; from test_tournament import make, Processes\n"
+        "from tournaments import make\n"
+        "from pocket_uno_env.evaluation.workers import Processes\n"
         "if __name__ == '__main__':\n"
         "    plan = make(('search:20ms', 'greedy'), deals=9001)\n"
         "    results = Processes(2).play(plan, [(0, 0, 1), (0, 1, 9000)])\n"
         "    next(results); results.close()\n"
     )
     (tmp_path / "program.py").write_text(program)
-    here = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*here, os.environ.get("PYTHONPATH", "")])}
+    support = str(Path(__file__).parents[1] / "support")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([support, os.environ.get("PYTHONPATH", "")])}
     subprocess.run([sys.executable, tmp_path / "program.py"], env=env, timeout=90, check=True)
 
 

@@ -6,22 +6,22 @@ Whatever a seat cannot know is permuted; its observation, mask and info keep eve
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from dealt_hands import HANDS, start
 from games import every_game, play, raw_env
+from hidden_cards import permute_hidden, write_places
 
 import pocket_uno_env
 from pocket_uno_env import Rules, agents
 from pocket_uno_env.agents.scripted.policies import Policy, act_rows
-from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import row_seed
-from pocket_uno_env.engine.state import NO_CARD, new_rows
+from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.observation.blocks import layout, observation_size
-from pocket_uno_env.observation.information import PUBLIC_FIELDS, UNSEEN, place_of
+from pocket_uno_env.observation.information import PUBLIC_FIELDS, UNSEEN
 from pocket_uno_env.records.record import from_actions, positions
 from pocket_uno_env.row_kernels import observe_row
 from pocket_uno_env.rows import reset_rows, step_rows
@@ -45,56 +45,6 @@ SEARCHERS = {
     "search/tree.py": PLAYED_OUT,
 }
 """What search may read besides: how its playouts ended, whether all saw a seat being caught."""
-
-
-@kernel
-def _places(rules, rows, seat, places):
-    for card in range(rules[0].n_cards):
-        places[card] = place_of(rows[0], seat, card)
-
-
-def cards_in(words: np.ndarray) -> list[int]:
-    return [card for card in range(128) if int(words[card // 64]) >> card % 64 & 1]
-
-
-def as_words(cards: Iterable[int]) -> np.ndarray:
-    bits = sum(1 << int(card) for card in cards)
-    return np.array([bits % 2**64, bits >> 64], np.uint64)
-
-
-def moved(words: np.ndarray, moved_to: np.ndarray) -> np.ndarray:
-    return as_words(moved_to[cards_in(words)])
-
-
-def permute_hidden(rules: Rules, rows: np.ndarray, seat: int, rng: np.random.Generator) -> int:
-    """Exchange at random all cards that `seat` cannot place; returns how many moved."""
-    places = np.zeros(rules.n_cards, np.int64)
-    _places(rules._table, rows, seat, places)
-    hidden = np.flatnonzero(places == UNSEEN)
-    shuffled = rng.permutation(hidden)
-    row = rows[0]
-    moved_to = np.arange(256)
-    moved_to[hidden] = shuffled
-    before = rows.copy()[0]
-    for player in range(row["num_players"]):
-        for books in ("hands", "known", "shown"):
-            row[books][player] = moved(before[books][player], moved_to)
-        held = cards_in(row["hands"][player])
-        kinds = rules._table["card_kind"][0][held]
-        row["hand_kinds"][player] = sum({1 << int(kind) for kind in kinds})
-        assert len(held) == row["hand_size"][player]
-    drawn = int(row["draw_count"])
-    row["draw_pile"][:drawn] = moved_to[before["draw_pile"][:drawn]]
-    if row["drawn_card"] != NO_CARD:
-        row["drawn_card"] = moved_to[row["drawn_card"]]
-    # Who else has seen an own card is known only as far as the holder saw the showing.
-    for other in set(range(int(row["num_players"]))) - {seat}:
-        own, shown = cards_in(row["hands"][seat]), cards_in(row["shown"][other])
-        secretly = [card for card in own if card not in shown and rng.random() < 0.5]
-        row["known"][other] |= as_words(secretly)
-    row["guilty"] = not row["guilty"]
-    row["rng"] ^= np.uint64(rng.integers(2**63))
-    return int((hidden != shuffled).sum())
 
 
 def sight(env: Any, seat: int) -> tuple[bytes, bytes, bytes, tuple[str, ...]]:
@@ -166,32 +116,6 @@ def known(env: Any, seat: int) -> list[list[str]]:
 def shown(env: Any, seat: int) -> list[list[str]]:
     shares = block(env, seat, "shown").reshape(env.num_players - 1, -1)
     return [[env.rules.kinds[k].name for k in np.flatnonzero(share)] for share in shares]
-
-
-def deck_with(hands: list[list[str]], opening: str, pile: list[str], rules: Rules) -> list[str]:
-    """A deck that deals these hands (dealer is the last seat), opening and pile."""
-    front = [hand[i] for i in range(len(hands[0])) for hand in hands] + [opening, *pile]
-    rest = list(rules.deck)
-    for card in front:
-        rest.remove(card)
-    return front + rest
-
-
-def start(hands: list[list[str]], opening: str, pile: list[str], actions: list[str]) -> Any:
-    rules = Rules()
-    env = raw_env(0, num_players=len(hands))
-    deck = deck_with(hands, opening, pile, rules)
-    env.reset(seed=0, options={"deck": deck, "dealer": len(hands) - 1})
-    for action in actions:
-        env.step(env.action_id(action))
-    return env
-
-
-HANDS = [
-    ["R1", "B3", "G4", "Y5", "W+2"],
-    ["R6", "B6", "G7", "Y8", "YS"],
-    ["B4", "G5", "GV", "R3", "Y6"],
-]
 
 
 def test_a_challenge_shows_the_hand_to_the_challenger_alone() -> None:
@@ -289,7 +213,7 @@ def test_encoders_and_policies_read_rows_through_information_only(module: str) -
 def test_draw_pile_cards_count_as_unseen() -> None:
     env = start(HANDS, "R9", ["B8"], [])
     places = np.zeros(52, np.int64)
-    _places(env.rules._table, env.rows, 0, places)
+    write_places(env.rules._table, env.rows, 0, places)
     row = env.rows[0]
     assert (places[row["draw_pile"][: row["draw_count"]]] == UNSEEN).all()
     assert (places == UNSEEN).sum() == 52 - 5 - 1

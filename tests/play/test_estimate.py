@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from dealt_hands import start
 from games import ODD_RULES, play, raw_env
-from test_hiding import permute_hidden, start
+from hidden_cards import permute_hidden
 
 from pocket_uno_env import Rules
 from pocket_uno_env.agents.scripted.policies import Policy

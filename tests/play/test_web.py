@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_hiding import permute_hidden
+from hidden_cards import permute_hidden
 from unruly import ANSWERS, OPINIONS, Opinionated, Unruly
 
 from pocket_uno_env.agents import Agent, ObservationAgent, load

@@ -15,7 +15,7 @@ import threading
 
 import numpy as np
 import pytest
-from test_train import ROOT, SMALL, run, start, train
+from training_runs import ROOT, SMALL, run, start, train
 
 from pocket_uno_env import Rules, files
 from pocket_uno_env.agents import AgentError, load

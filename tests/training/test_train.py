@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
+from training_runs import ROOT, SMALL, run, start, train
 
 from pocket_uno_env import Rules
 from pocket_uno_env.agents import AgentError, load
@@ -24,42 +22,6 @@ from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.rows import reset_rows
-
-ROOT = Path(__file__).parents[2]
-SMALL = [
-    *("--games", "64", "--rollout", "16", "--batch-size", "256", "--network", "32", "16"),
-    *("--epochs", "2", "--deals", "0", "--checkpoint-every", "2048", "--seed", "3"),
-    *("--opponents", "greedy", "--teacher", "None"),
-]
-
-
-def load_train():
-    spec = importlib.util.spec_from_file_location("train", ROOT / "train.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["train"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-train = load_train()
-
-
-def run(out, *arguments):
-    """A small run in this process; its folder."""
-    assert train.main([*SMALL, "--out", str(out), *map(str, arguments)]) == 0
-    return out
-
-
-def start(*arguments):
-    """train.py in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "train.py"), *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "80"},
-        cwd=ROOT,
-    )
 
 
 def weights_of(folder):
