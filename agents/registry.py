@@ -28,7 +28,7 @@ Make = Callable[[str], Agent]
 """Makes an agent from what stands after the colon, ``""`` if there is none."""
 
 NETWORKS = Path(__file__).parent / "trained" / "networks"
-"""Trained networks with their cards, written by ``python -m agents.publish``."""
+"""Trained networks with their cards, written by ``pocket-uno publish``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def _rllib(argument: str) -> Agent:
 
 @register("onnx", argument="FILE")
 def _onnx(argument: str) -> Agent:
-    """A trained network in an ONNX file that `python -m agents.export` wrote; no PyTorch needed."""
+    """A trained network in an ONNX file that `pocket-uno export` wrote; no PyTorch needed."""
     onnx_policy = _module("onnx_policy", "onnx", f"onnx:{argument}")
     agent: Agent = onnx_policy.OnnxAgent(argument)
     return agent

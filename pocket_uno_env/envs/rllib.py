@@ -2,7 +2,7 @@
 
 `PocketUnoMultiAgentEnv` is one round a time, every seat an agent, for RLlib's own env runners.
 `rllib_batch` is the faster way to the same samples. Both train a `MaskedModule`, whose checkpoints
-say which game they are for, so that `agents.rllib` can play with them.
+say which game they are for, so that agents (`rllib_checkpoint`) can play with them.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class MaskedModule(ActionMaskingTorchRLModule):
     """RLlib's masked PPO network; its checkpoints name the game, in ``metadata.json``."""
 
     def get_metadata(self) -> dict[str, Any]:
-        """RLlib's metadata, and under `GAME` what `agents.rllib` needs."""
+        """RLlib's metadata, and under `GAME` what `rllib_checkpoint` needs."""
         game = self.model_config.get(GAME)
         return {**super().get_metadata(), **({GAME: game} if game else {})}
 
