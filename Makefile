@@ -125,7 +125,7 @@ classic-2p := --rules classic --opponents strong greedy --steps 1500000 --thread
 
 weights: $(STAMP) ## Train and publish anew the networks that come with the package
 	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --deals 0 \
-	--out runs/$(name) && $(BIN)/python -m pocket_uno_env.training.publish runs/$(name) $(name) &&) \
+	--out runs/$(name) && $(BIN)/pocket-uno publish runs/$(name) $(name) &&) \
 	$(BIN)/python docs/generate.py
 
 scripted: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)

@@ -34,7 +34,7 @@ PLUG_INS = "pocket_uno_env.agents"
 """The group of entry points in which an installed package names functions under `register`."""
 
 NETWORKS = Path(__file__).parent / "trained" / "networks"
-"""Trained networks with their cards, written by ``python -m agents.publish``."""
+"""Trained networks with their cards, written by ``pocket-uno publish``."""
 
 
 @dataclass(frozen=True, slots=True)

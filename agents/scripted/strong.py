@@ -107,7 +107,7 @@ def strong_action(rules, row):
 
     Follow-ups, links and isolated cards in the hand that would be left, the chance that the next
     player can answer, as unseen cards and colours they drew on tell, cards that keep the turn and
-    what can be played on them, guilt. The weights were tuned by ``python -m agents.tune``, for two
+    what can be played on them, guilt. The weights were tuned by ``pocket-uno tune``, for two
     players and for more, pocket and classic (`weights`).
     """
     return weighted_action(rules, row, _TABLE[weights_for(rules, row)])

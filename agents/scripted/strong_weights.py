@@ -1,4 +1,4 @@
-"""The weights of `strong.strong_action`, written by ``python -m agents.tune``."""
+"""The weights of `strong.strong_action`, written by ``pocket-uno tune``."""
 
 from __future__ import annotations
 
@@ -159,24 +159,24 @@ WEIGHTS: dict[str, dict[str, float]] = {
 
 ORIGINS: dict[str, str] = {
     "pocket, 2 players": (
-        "python -m agents.tune --rules pocket --num-players 2 --generations 60 --deals "
-        "1500 --pairs 16 --seed 0 --step 2.0: 63.54 ± 0.42 % against greedy, 59.35 ± 0.42 "
-        "% against counter (20,000 deals)"
+        "pocket-uno tune --rules pocket --num-players 2 --generations 60 --deals 1500 "
+        "--pairs 16 --seed 0 --step 2.0: 63.54 ± 0.42 % against greedy, 59.35 ± 0.42 % "
+        "against counter (20,000 deals)"
     ),
     "pocket, more players": (
-        "python -m agents.tune --rules pocket --num-players 4 --generations 60 --deals "
-        "1500 --pairs 16 --seed 0 --step 2.0: 27.57 ± 0.26 % against greedy, 26.38 ± 0.25 "
-        "% against counter (20,000 deals)"
+        "pocket-uno tune --rules pocket --num-players 4 --generations 60 --deals 1500 "
+        "--pairs 16 --seed 0 --step 2.0: 27.57 ± 0.26 % against greedy, 26.38 ± 0.25 % "
+        "against counter (20,000 deals)"
     ),
     "classic, 2 players": (
-        "python -m agents.tune --rules classic --num-players 2 --generations 60 --deals "
-        "1500 --pairs 16 --seed 0 --step 2.0: 61.08 ± 0.43 % against greedy, 60.14 ± 0.43 "
-        "% against counter (20,000 deals)"
+        "pocket-uno tune --rules classic --num-players 2 --generations 60 --deals 1500 "
+        "--pairs 16 --seed 0 --step 2.0: 61.08 ± 0.43 % against greedy, 60.14 ± 0.43 % "
+        "against counter (20,000 deals)"
     ),
     "classic, more players": (
-        "python -m agents.tune --rules classic --num-players 4 --generations 40 --deals "
-        "1500 --pairs 16 --seed 0 --step 2.0: 27.89 ± 0.28 % against greedy, 26.49 ± 0.28 "
-        "% against counter (20,000 deals)"
+        "pocket-uno tune --rules classic --num-players 4 --generations 40 --deals 1500 "
+        "--pairs 16 --seed 0 --step 2.0: 27.89 ± 0.28 % against greedy, 26.49 ± 0.28 % "
+        "against counter (20,000 deals)"
     ),
 }
 """The command that gave each entry, and what it measured."""

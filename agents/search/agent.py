@@ -253,7 +253,7 @@ class SearchAgent(Agent):
         elif path is None and self.settings.belief == "learned":
             raise AgentError(
                 f"agent {self.name!r}: there is no belief network for the cards of rules "
-                f"{rules.name!r}; train one with python -m agents.belief, or ask for belief=rules"
+                f"{rules.name!r}; train one with pocket-uno belief, or ask for belief=rules"
             )
         return path is not None, no_network() if path is None else belief_network.load(path, rules)
 

@@ -4,7 +4,7 @@ Three sources, each on top of the one before:
 
 - *rules of inference*: a hand that did not follow a colour has, so far as all saw, none of it, and
   no wild either (`write_rule_weights`);
-- a small *network*, trained from self-play by ``python -m agents.belief``, which looks at every
+- a small *network*, trained from self-play by ``pocket-uno belief``, which looks at every
   unseen card beside the table and the cards played last (`write_network_weights`);
 - the *last play*: a determinization in which its player would have preferred another card is
   mostly passed over (`is_believable`).

@@ -1,6 +1,6 @@
 """A trained network in an ONNX file as an agent: played by onnxruntime, without PyTorch.
 
-The file is one that ``python -m agents.export`` wrote. Its metadata say which game it plays and how
+The file is one that ``pocket-uno export`` wrote. Its metadata say which game it plays and how
 its inputs are laid out, so that a file that does not fit is refused and not misread.
 """
 
@@ -173,7 +173,7 @@ def _game(about: dict[str, str], path: str) -> tuple[Rules, int, str]:
     if about.get("format") != FORMAT:
         raise AgentError(
             f"{path} has the format {excerpt(about.get('format'))}; expected {FORMAT!r}, a network "
-            "that `python -m agents.export` wrote"
+            "that `pocket-uno export` wrote"
         )
     view = about.get("view")
     if view not in VIEWS:

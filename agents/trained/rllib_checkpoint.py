@@ -1,7 +1,7 @@
 """Checkpoints of Ray RLlib as agents, without Ray and without PyTorch.
 
-    evaluate.py --agents rllib:CHECKPOINT greedy
-    python -m agents.rllib CHECKPOINT OUT
+    pocket-uno evaluate --agents rllib:CHECKPOINT greedy
+    pocket-uno import-rllib CHECKPOINT OUT
 
 The second line writes the network as the folder of a run, which is loaded like every other one.
 
@@ -17,7 +17,7 @@ import io
 import pickle
 import pickletools
 import re
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -28,7 +28,8 @@ import tyro
 from pocket_uno_env import files
 from pocket_uno_env.agents.agent import AgentError
 from pocket_uno_env.arguments import excerpt
-from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.cli.program import print_error, program_name
+from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.engine.payoff import REWARDS
 from pocket_uno_env.observation.canonical import VIEWS
 from pocket_uno_env.rules.rules import Rules
@@ -213,7 +214,7 @@ def export(path: str | Path, out: str | Path) -> Path:
         agent.view,
         list(agent.layer_sizes),
         settings,
-        f"agents.rllib {path} {out}",
+        f"pocket-uno import-rllib {path} {out}",
     )
     files.write_json(folder / run_folder.CONFIG, config)
     return folder
@@ -298,16 +299,13 @@ class Options:
     """The folder to write to."""
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=docstring(__file__))
+    name, about = program_name("import-rllib"), help_text(__file__)
+    options = tyro.cli(Options, prog=name, args=arguments, description=about)
     try:
         print(f"Written: {export(options.checkpoint, options.out)}")
     except (AgentError, run_folder.RunError) as error:
-        print(f"rllib: error: {error}", file=sys.stderr)
+        print_error("import-rllib", error)
         return 2
     return 0
-
-
-if __name__ == "__main__":
-    run_program(main)

@@ -105,7 +105,7 @@ def test_a_run_and_its_file_can_be_exported(tmp_path: Path) -> None:
     files = []
     for number, source in enumerate((run, run / "model.safetensors", "pocket-2p")):
         files.append(tmp_path / f"{number}.onnx")
-        said = program("-m", "pocket_uno_env.training.export_onnx", str(source), str(files[-1]))
+        said = program("-m", "pocket_uno_env", "export", str(source), str(files[-1]))
         assert "2,000 positions" in said.stdout, said
     assert len({file.read_bytes() for file in files}) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.onnx", "1.onnx", "2.onnx", "run"]
@@ -251,7 +251,7 @@ def test_files_that_do_not_fit_are_refused(file: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
-    command = ("-m", "pocket_uno_env.training.export_onnx")
+    command = ("-m", "pocket_uno_env", "export")
     for arguments, message in (
         (("greedy", str(tmp_path / "a.onnx")), "no trained network"),
         (("runs/none", str(tmp_path / "a.onnx")), "no such file"),

@@ -4,11 +4,19 @@ from typing import assert_type
 
 import numpy as np
 
-from pocket_uno_env import Rules, describe, pocket_uno_v0, replay
-from pocket_uno_env.agents import Agent, ObservationAgent, load, names
+from pocket_uno_env import (
+    Agent,
+    Batch,
+    ObservationAgent,
+    Policy,
+    Rules,
+    describe,
+    load,
+    pocket_uno_v0,
+    replay,
+)
 from pocket_uno_env.agents import describe as about
-from pocket_uno_env.agents.scripted.policies import Policy
-from pocket_uno_env.batch import Batch
+from pocket_uno_env.agents import names
 from pocket_uno_env.envs.gym import PocketUnoEnv
 from pocket_uno_env.envs.gym_vector import PocketUnoVectorEnv
 from pocket_uno_env.evaluation.arena import play

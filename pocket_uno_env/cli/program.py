@@ -1,4 +1,4 @@
-"""What all programs have in common: standard streams, whatever they are, and a text for --help."""
+"""What all programs have in common: their name, standard streams, and a text for --help."""
 
 from __future__ import annotations
 
@@ -42,6 +42,24 @@ def run_program(main: Callable[[], int]) -> NoReturn:
             print(f"cannot write to standard output: {error}", file=sys.stderr)
             status = 2
     sys.exit(status)
+
+
+def program_name(verb: str = "") -> str:
+    """What usage and messages call the running program: as it was called.
+
+    That is ``train.py`` or ``evaluate.py``, ``python -m pocket_uno_env VERB``, or, also where a
+    program was called by other code, ``pocket-uno VERB``.
+    """
+    called = Path(sys.argv[0] if sys.argv else "")
+    if verb and called.name == f"{verb}.py":
+        return called.name
+    module = (called.parent.name, called.name) == ("pocket_uno_env", "__main__.py")
+    return f"{'python -m pocket_uno_env' if module else 'pocket-uno'} {verb}".rstrip()
+
+
+def print_error(verb: str, error: object) -> None:
+    """Write one line to standard error: which program, and what is wrong."""
+    print(f"{program_name(verb)}: error: {error}", file=sys.stderr)
 
 
 def docstring(file: str) -> str:

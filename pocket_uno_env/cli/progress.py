@@ -103,13 +103,18 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
-def help_text(file: str, known: str) -> str:
+def help_text(file: str, known: str = "") -> str:
     """The head of a program's --help, for tyro: its docstring, and what names it knows.
 
-    The space before each line keeps tyro from joining them.
+    Paragraphs are filled to 78 columns; lines that are indented stay as they are. The space before
+    each line keeps tyro from joining them.
     """
-    lines = [*docstring(file).splitlines(), "", *textwrap.wrap(known, 78)]
-    return "\n".join(f" {line}" if line else "" for line in lines)
+    parts = []
+    for part in [*docstring(file).split("\n\n"), *[known] * bool(known)]:
+        kept = any(line.startswith(" ") for line in part.splitlines())
+        lines = part.splitlines() if kept else textwrap.wrap(part, 78)
+        parts.append("\n".join(f" {line}" for line in lines))
+    return "\n\n".join(parts)
 
 
 def this_python() -> str:

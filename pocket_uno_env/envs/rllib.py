@@ -2,8 +2,7 @@
 
 `PocketUnoMultiAgentEnv` is one round a time, every seat an agent, for RLlib's own env runners.
 `rllib_batch` is the faster way to the same samples. Both train a `MaskedModule`, whose checkpoints
-say which game they are for, so that `agents.trained.rllib_checkpoint` can
-play with them.
+say which game they are for, so that agents (`rllib_checkpoint`) can play with them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Play agents against each other on the same deals and print how strong they are.
 
-    evaluate.py --agents greedy random --deals 1000
-    evaluate.py --agents runs/mine greedy strong --out runs/table
-    evaluate.py --agents runs/mine strong --sprt 0.50,0.52 --deals 100000
-    evaluate.py --resume runs/table
-    evaluate.py ladder runs/mine
+    pocket-uno evaluate --agents greedy random --deals 1000
+    pocket-uno evaluate --agents runs/mine greedy strong --out runs/table
+    pocket-uno evaluate --agents runs/mine strong --sprt 0.5,0.52 --deals 50000
+    pocket-uno evaluate --resume runs/table
+    pocket-uno evaluate ladder runs/mine
 
 Every deal is played with all seat rotations, so that nobody gets better
 cards. As many agents as players sit at one table as given; otherwise every
@@ -27,6 +27,7 @@ import tyro
 
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import runs_code, usages
+from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text
 from pocket_uno_env.evaluation import ladder
 from pocket_uno_env.evaluation.arena import ArenaError
@@ -302,11 +303,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.path[:0] = [""] * ("" not in sys.path)  # so that agents of one's own are found here
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
     described = help_text(__file__, known)
+    name = program_name("evaluate")
     climb = arguments[:1] == ["ladder"]
     options: Any = (
-        tyro.cli(ladder.Options, prog="evaluate.py ladder", args=arguments[1:])
+        tyro.cli(ladder.Options, prog=f"{name} ladder", args=arguments[1:])
         if climb
-        else tyro.cli(Options, args=arguments, description=described)
+        else tyro.cli(Options, prog=name, args=arguments, description=described)
     )
     try:
         if climb:
@@ -321,14 +323,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise JournalError("--resume takes its agents and its folder from the run")
             # Parsed once more, so that what is not given is what the run began with.
             began = began_with(options.resume)
-            options = tyro.cli(Options, args=arguments, default=began)
+            options = tyro.cli(Options, prog=name, args=arguments, default=began)
             refuse_changes(began, options)
         report = evaluate(options)
     except ERRORS as error:
-        print(f"evaluate.py: error: {error}", file=sys.stderr)
+        print_error("evaluate", error)
         return 2
     except KeyboardInterrupt:
-        print(f"evaluate.py: interrupted, {_kept(options)}", file=sys.stderr)
+        print(f"{name}: interrupted, {_kept(options)}", file=sys.stderr)
         return 130
     show(report, options.behavior)
     if (folder := options.resume or options.out) is not None:

@@ -1,7 +1,7 @@
 """Advice on a position: ranked actions, from what one player sees of the table.
 
-    python -m agents.advise position.json --agents strong
-    echo '{"hand": ["R5", "W"], "top": "R7", "others": [3]}' | python -m agents.advise
+    pocket-uno advise position.json --agents strong
+    echo '{"hand": ["R5"], "top": "R7", "others": [3]}' | pocket-uno advise
 
 The position is a JSON object. You are seat 0, seat 1 is on your left.
   hand       your cards, such as ["R5", "W+2"]
@@ -10,7 +10,7 @@ The position is a JSON object. You are seat 0, seat 1 is on your left.
   rules, direction (1 or -1), discards (the cards under the top card), scores
   phase      play (default), drawn, challenge, uno, catch or give
   drawn      in phase drawn: the card you drew
-  before_top, before_color   in the last four: what the top card was played upon
+  before_top, before_color   in the last four: what the top card was played on
   silent     in phase catch: the seat that said nothing
 """
 
@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 from rich.table import Table
@@ -29,7 +29,7 @@ from rich.table import Table
 from pocket_uno_env.agents import Agent, AgentError
 from pocket_uno_env.agents.position import AdviceError, position_rows, read_position
 from pocket_uno_env.agents.registry import usages
-from pocket_uno_env.cli.program import run_program
+from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import console, help_text
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.display.text import render_text
@@ -72,22 +72,23 @@ class Options:
 
     position: tyro.conf.Positional[Path] = Path("-")
     """A file with the position; "-" reads standard input."""
-    agents: tuple[str, ...] = ("strong",)
+    agents: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ("strong",)
     """Who advises: names of agents, or trained runs."""
-    json: bool = False
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Answer in JSON."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path."
-    options = tyro.cli(Options, args=arguments, description=help_text(__file__, known))
+    about = help_text(__file__, known)
+    options = tyro.cli(Options, prog=program_name("advise"), args=arguments, description=about)
     try:
         fields = parse_json(read(options.position), "the position")
         agents = [load_guarded(name) for name in options.agents]
         found = advise(fields, agents)
     except (AdviceError, AgentError, FileError) as error:
-        print(f"agents.advise: error: {error}", file=sys.stderr)
+        print_error("advise", error)
         return 2
     if options.json:
         print(json.dumps(found))
@@ -126,7 +127,3 @@ def _table(advice: dict[str, Any]) -> Table:
     if advice["value"] is not None:
         table.add_row("the position", "", f"{100 * advice['value']:.1f} %", style="bold")
     return table
-
-
-if __name__ == "__main__":
-    run_program(main)

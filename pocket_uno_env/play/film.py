@@ -1,6 +1,6 @@
 """Make a film of a game record: a page to step through, in one file that needs nothing else.
 
-    python -m agents.replay games.jsonl --game 3 --agents strong greedy --out game.html
+    pocket-uno replay games.jsonl --game 3 --agents strong --out game.html
 
 The agents are asked what they would have done at every decision; the page jumps to those where
 they differ from each other or from what was played.
@@ -13,7 +13,6 @@ import hashlib
 import html
 import json
 import re
-import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from typing import Any
 import tyro
 
 from pocket_uno_env.agents import Agent, AgentError, load
-from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.cli.program import print_error, program_name
+from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.display.narration import seat_names, seen_events
 from pocket_uno_env.display.seat_view import Blocks, sight
 from pocket_uno_env.files import write_whole
@@ -113,9 +113,9 @@ def film(
     dict
         ``players``, ``rules``, ``match``, ``games`` (how many there were); ``agents``, their names;
         ``rounds``, for each what everybody saw of its events (``all`` and by seat); and ``frames``:
-        ``round``, ``sight`` (`seat_view.sight`, all open), ``known`` (the cards that each seat knows in
-        other hands), ``events`` (how many lie behind), ``action`` (what comes next, or None) and
-        ``opinions`` by agent (`analysis.analyse`).
+        ``round``, ``sight`` (`seat_view.sight`, all open), ``known`` (the cards that each seat
+        knows in other hands), ``events`` (how many lie behind), ``action`` (what comes next, or
+        None) and ``opinions`` by agent (`analysis.analyse`).
 
     Raises
     ------
@@ -258,7 +258,7 @@ class Options:
     """The fields are the options of the command line."""
 
     records: tyro.conf.Positional[Path]
-    """A file of game records, one a line, as evaluate.py and agents.play write them."""
+    """A file of game records, one a line, as `evaluate` and `play` write them."""
     game: int = 1
     """Which game of the file, counted from 1."""
     agents: tuple[str, ...] = ()
@@ -271,7 +271,8 @@ class Options:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, args=arguments, description=docstring(__file__))
+    about = help_text(__file__)
+    options = tyro.cli(Options, prog=program_name("replay"), args=arguments, description=about)
     try:
         agents = [load(name) for name in options.agents]
         doing = f"read {options.records}"
@@ -280,16 +281,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         doing = f"write {options.out}"
         write_whole(options.out, page_of(made).encode())
     except OSError as error:
-        print(f"agents.replay: error: cannot {doing}: {error.strerror}", file=sys.stderr)
+        print_error("replay", f"cannot {doing}: {error.strerror}")
         return 2
     except (AgentError, ReplayError, UnicodeDecodeError) as error:
-        print(f"agents.replay: error: {error}", file=sys.stderr)
+        print_error("replay", error)
         return 2
     print(f"{len(made['frames'])} positions in {options.out}")
     if options.browser:
         webbrowser.open(options.out.resolve().as_uri())
     return 0
-
-
-if __name__ == "__main__":
-    run_program(main)

@@ -1,8 +1,8 @@
 """Play against agents, in the terminal or in the browser.
 
-    python -m agents.play --opponents strong greedy
-    python -m agents.play --rules classic --round
-    python -m agents.play --web
+    pocket-uno play --opponents strong greedy
+    pocket-uno play --rules classic --round
+    pocket-uno play --web
 
 You sit in seat 0. The record of the game is written after every decision.
 """
@@ -22,7 +22,7 @@ import tyro
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.arguments import check_seed
-from pocket_uno_env.cli.program import run_program
+from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.files import FileError
 from pocket_uno_env.rules.rules import PRESETS, RulesError
@@ -32,7 +32,7 @@ from .table import Table, write_record
 from .terminal import Left, Terminal, use_color
 
 RECORDS = Path("runs") / "play"
-PROCESS = '[sys.executable, "-m", "pocket_uno_env.play.program", "--web"]'
+PROCESS = '[sys.executable, "-m", "pocket_uno_env", "play", "--web"]'
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Keeper:
         except FileError as error:
             if self.kept:
                 text = f"The record is not kept: {error}. The game goes on."
-                print(f"agents.play: {text}", file=sys.stderr)
+                print(f"{program_name('play')}: {text}", file=sys.stderr)
             self.kept = False
         else:
             self.kept = True
@@ -115,7 +115,7 @@ def play_here(options: Options) -> int:
         print()
         code = 130
     except AgentError as error:
-        print(f"agents.play: error: {error}", file=sys.stderr)
+        print_error("play", error)
         code = 2
     except Left:
         pass
@@ -150,7 +150,8 @@ def refuse_running_loop() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
-    options = tyro.cli(Options, args=arguments, description=help_text(__file__, known))
+    about = help_text(__file__, known)
+    options = tyro.cli(Options, prog=program_name("play"), args=arguments, description=about)
     try:
         if options.web:
             refuse_unused(options)
@@ -160,12 +161,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             here = options.host, options.port, options.opponents, options.browser
             return serve(*here, RECORDS, options.origin)
         return play_here(options)
-    except ImportError as error:
-        print(f"agents.play: error: --web needs the extra 'play': {error}", file=sys.stderr)
     except (AgentError, RulesError, ValueError, OSError) as error:
-        print(f"agents.play: error: {error}", file=sys.stderr)
+        print_error("play", error)
     return 2
-
-
-if __name__ == "__main__":
-    run_program(main)

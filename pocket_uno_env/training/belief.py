@@ -1,6 +1,6 @@
 """Train the belief network of search: which unseen cards are in which hand, from self-play.
 
-    python -m pocket_uno_env.training.belief --rules pocket --out agents/search/beliefs/pocket
+    pocket-uno belief --rules pocket --out agents/search/beliefs/pocket
 
 Scripted agents play each other; the network maximizes the likelihood of the hands that were really
 held in positions of their games. Its log-likelihood is measured on other games, beside those of the
@@ -9,8 +9,10 @@ rules of inference and of the uniform distribution.
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +41,8 @@ from pocket_uno_env.agents.search.determinize import (
     unknown_size,
 )
 from pocket_uno_env.agents.trained import run_folder
-from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.cli.program import print_error, program_name
+from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.compiled.rng import bounded, mix, next_state
 from pocket_uno_env.engine.deal import deal_round, new_game
@@ -340,22 +343,24 @@ def save(path: Path, network: Network, rules: Rules, card: dict[str, Any]) -> No
     files.write_json(path.with_suffix(".json"), card)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     import tyro
 
-    options = tyro.cli(Options, description=docstring(__file__))
+    arguments = sys.argv[1:] if arguments is None else arguments
+    about = help_text(__file__)
+    options = tyro.cli(Options, prog=program_name("belief"), args=arguments, description=about)
     try:
         rules = Rules.of(options.rules)
         began = time.monotonic()
         network, found = train(options, rules)
     except (AgentError, RulesError) as error:
-        print(error, file=sys.stderr)
+        print_error("belief", error)
         return 2
     settings = asdict(options) | {"out": str(options.out)}
     card = {
         "format": FORMAT,
-        "command": "python -m pocket_uno_env.training.belief " + " ".join(sys.argv[1:]),
+        "command": shlex.join(["pocket-uno", "belief", *arguments]),
         "settings": settings,
         "seconds": round(time.monotonic() - began),
         "log_likelihood": found,
@@ -367,7 +372,3 @@ def main() -> int:
             print(f"; {label} {mean:+.3f} ± {half:.3f}", end="")
         print()
     return 0
-
-
-if __name__ == "__main__":
-    run_program(main)

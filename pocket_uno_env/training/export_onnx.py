@@ -1,7 +1,7 @@
 """Write a trained network as an ONNX file, which plays without PyTorch.
 
-    python -m pocket_uno_env.training.export_onnx pocket-2p pocket.onnx
-    python -m pocket_uno_env.training.export_onnx runs/mine mine.onnx
+    pocket-uno export pocket-2p pocket.onnx
+    pocket-uno export runs/mine mine.onnx
 
 The model takes observations and action masks, and returns masked logits and
 the most probable legal actions. It is compared with the network on positions
@@ -10,9 +10,8 @@ of real games before the file is written. `load("mine.onnx")` makes an agent of 
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +25,8 @@ from pocket_uno_env.agents.registry import load, networks
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.agents.trained.policy import PolicyAgent, look, write_logits
 from pocket_uno_env.batch import Batch
-from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.cli.program import print_error, program_name
+from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.rules.rules import Rules
 from pocket_uno_env.version import __version__
 
@@ -175,9 +175,10 @@ def games(rules: Rules, num_players: int, positions: int) -> Iterator[np.ndarray
             batch.step(actions)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=docstring(__file__))
+    about = help_text(__file__)
+    options = tyro.cli(Options, prog=program_name("export"), args=arguments, description=about)
     try:
         if options.positions < 1:
             raise AgentError(f"--positions is {options.positions}; expected 1 or more")
@@ -189,14 +190,7 @@ def main() -> int:
             )
         difference = export(agent, options.file, options.positions)
     except (AgentError, files.FileError) as error:
-        print(f"export: error: {error}", file=sys.stderr)
-        return 2
-    except ImportError as error:
-        print(
-            f"export: error: this needs the extra 'onnx' (pip install 'pocket-uno-env[onnx]'): "
-            f"{error}",
-            file=sys.stderr,
-        )
+        print_error("export", error)
         return 2
     size = options.file.stat().st_size / 1e6
     print(
@@ -208,7 +202,3 @@ def main() -> int:
         f"{difference:.1e} of the largest."
     )
     return 0
-
-
-if __name__ == "__main__":
-    run_program(main)

@@ -1,7 +1,7 @@
 """Train an agent with MaskablePPO and print how often it wins.
 
-   train.py --opponents greedy --seed 1 --out runs/mine
-   train.py --resume runs/mine
+    pocket-uno train --opponents greedy --seed 1 --out runs/mine
+    pocket-uno train --resume runs/mine
 
 Many rounds are played in parallel in one compiled batch. The opponents move
 inside `step`, and the learner's seat varies. With the same settings, seed and
@@ -29,6 +29,7 @@ from pocket_uno_env import files
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.agents.trained import run_folder
+from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
@@ -393,7 +394,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     began = time.monotonic()
     arguments = sys.argv[1:] if arguments is None else arguments
-    settings = tyro.cli(Settings, args=arguments, description=described())
+    name = program_name("train")
+    settings = tyro.cli(Settings, prog=name, args=arguments, description=described())
     command = shlex.join(["train.py", *arguments])
     folder, more = None, ""
     try:
@@ -411,7 +413,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
     except (AgentError, RulesError, ValueError, OSError, MemoryError) as error:
         text = "there is not enough memory" if isinstance(error, MemoryError) else in_words(error)
-        print(f"train.py: error: {text}", file=sys.stderr)
+        print_error("train", text)
         return 2
     except (Interrupted, KeyboardInterrupt):
         if folder is not None:

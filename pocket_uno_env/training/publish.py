@@ -1,6 +1,6 @@
 """Measure a finished run of train.py and put its network among those that come with the package.
 
-    python -m pocket_uno_env.training.publish runs/pocket-2p pocket-2p
+    pocket-uno publish runs/pocket-2p pocket-2p
 
 The network plays against greedy and strong, one copy of it against a table full of each, every deal
 from all seats. Its weights go to ``agents/trained/networks/NAME.safetensors``, with those of the
@@ -11,7 +11,7 @@ critic if they are small enough. The card beside them, ``NAME.json``, holds how 
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,8 @@ from pocket_uno_env.agents.agent import Agent, AgentError
 from pocket_uno_env.agents.registry import NETWORKS, load
 from pocket_uno_env.agents.trained import run_folder
 from pocket_uno_env.agents.trained.policy import PolicyAgent, hash_of, load_policy
-from pocket_uno_env.cli.program import docstring, run_program
+from pocket_uno_env.cli.program import print_error, program_name
+from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 
@@ -102,16 +103,13 @@ def _kept(agent: PolicyAgent, tensors: dict[str, np.ndarray]) -> dict[str, np.nd
     return whole if sum(array.nbytes for array in whole.values()) < MOST_BYTES else actor
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=docstring(__file__))
+    about = help_text(__file__)
+    options = tyro.cli(Options, prog=program_name("publish"), args=arguments, description=about)
     try:
         print(f"Written: {publish(options)}")
     except (AgentError, files.FileError, OSError) as error:
-        print(f"publish: error: {error}", file=sys.stderr)
+        print_error("publish", error)
         return 2
     return 0
-
-
-if __name__ == "__main__":
-    run_program(main)

@@ -1,6 +1,6 @@
 """Tune the weights of the strong heuristic: evolution strategies on matched deals.
 
-    python -m pocket_uno_env.training.tune --rules pocket --num-players 2 --out runs/weights.py
+    pocket-uno tune --rules pocket --num-players 2 --out runs/weights.py
 
 Each generation perturbs the weights in random directions, both ways along each. All of them play
 the same deals from all seats, against the greedy policy and against the previous weights. The
@@ -15,7 +15,7 @@ Learning", 2017 (antithetic pairs); momentum and steps of fixed length are addit
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ from pocket_uno_env import files
 from pocket_uno_env.agents.scripted.policies import Policy, act
 from pocket_uno_env.agents.scripted.strong import Feature, as_array, weighted_action, weights_for
 from pocket_uno_env.agents.scripted.strong_weights import ORIGINS, WEIGHTS
-from pocket_uno_env.cli.program import docstring, run_program
-from pocket_uno_env.cli.progress import console
+from pocket_uno_env.cli.program import print_error, program_name
+from pocket_uno_env.cli.progress import console, help_text
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import row_seed
 from pocket_uno_env.engine.deal import deal_round, new_game
@@ -236,7 +236,7 @@ def tune(
 def module_text(table: dict[str, dict[str, float]], origins: dict[str, str]) -> str:
     """The source of a ``strong_weights.py`` with these entries, and how each was made."""
     lines = [
-        '"""The weights of `strong.strong_action`, written by ``python -m agents.tune``."""',
+        '"""The weights of `strong.strong_action`, written by ``pocket-uno tune``."""',
         "",
         "from __future__ import annotations",
         "",
@@ -274,19 +274,18 @@ def command(options: Options) -> str:
     """The command line that repeats a run."""
     shown = ("rules", "num_players", "generations", "deals", "pairs", "seed", "step")
     flags = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in shown]
-    return " ".join(
-        ["python -m pocket_uno_env.training.tune", *flags, *["--go-on"] * options.go_on]
-    )
+    return " ".join(["pocket-uno tune", *flags, *["--go-on"] * options.go_on])
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    options = tyro.cli(Options, description=docstring(__file__))
+    about = help_text(__file__)
+    options = tyro.cli(Options, prog=program_name("tune"), args=arguments, description=about)
     out = console(stderr=True)
     try:
         matches = Matches(Rules.of(options.rules), options.num_players, options.seed)
     except RulesError as error:
-        out.print(str(error), style="red")
+        print_error("tune", error)
         return 2
     entry = matches.entry
     shipped = as_array(WEIGHTS[entry])
@@ -321,7 +320,3 @@ def main() -> int:
     files.write_whole(options.out, text.encode())
     out.print(f"Written to {options.out}")
     return 0
-
-
-if __name__ == "__main__":
-    run_program(main)

@@ -507,9 +507,7 @@ def test_tuning_writes_a_module_with_one_entry_renewed(tmp_path: Path, monkeypat
     assert list(written["WEIGHTS"]) == list(WEIGHTS)
     changed = [name for name in WEIGHTS if written["WEIGHTS"][name] != WEIGHTS[name]]
     assert changed == ["pocket, more players"]
-    assert written["ORIGINS"][changed[0]].startswith(
-        "python -m pocket_uno_env.training.tune --rules pocket"
-    )
+    assert written["ORIGINS"][changed[0]].startswith("pocket-uno tune --rules pocket")
 
 
 def test_the_shipped_weights_are_as_the_tuner_writes_them() -> None:

@@ -202,7 +202,7 @@ def test_bad_input_is_one_clear_line(run, arguments, message, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("evaluate.py: error: ")
+    assert err.startswith("pocket-uno evaluate: error: ")
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

@@ -49,7 +49,8 @@ class Running:
     def __init__(self, folder: Path, port: int = 0, *options: str) -> None:
         command = [
             "-m",
-            "pocket_uno_env.play.program",
+            "pocket_uno_env",
+            "play",
             "--web",
             "--no-browser",
             "--port",

@@ -378,7 +378,7 @@ def test_a_page_beside_an_event_loop(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def start_play(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "pocket_uno_env.play.program", "--record", "game.jsonl", *options],
+        [sys.executable, "-m", "pocket_uno_env", "play", "--record", "game.jsonl", *options],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip

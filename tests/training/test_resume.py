@@ -59,7 +59,7 @@ def refused(folder, capsys, *arguments):
     capsys.readouterr()
     assert train.main(["--resume", str(folder), *arguments]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert lines[-1].startswith("train.py: error: ") and "Traceback" not in "".join(lines)
+    assert lines[-1].startswith("pocket-uno train: error: ") and "Traceback" not in "".join(lines)
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert before == {path: after[path] for path in before}
     assert {path.name for path in after} - {path.name for path in before} <= {".lock"}

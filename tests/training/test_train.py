@@ -257,7 +257,7 @@ def test_settings_that_make_no_run(arguments, message, tmp_path, capsys, monkeyp
     monkeypatch.chdir(tmp_path)
     assert train.main(arguments) == 2
     error = capsys.readouterr().err
-    assert error.startswith("train.py: error: ") and message in error
+    assert error.startswith("pocket-uno train: error: ") and message in error
     assert not list(tmp_path.iterdir())
 
 

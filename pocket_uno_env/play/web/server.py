@@ -20,6 +20,7 @@ from aiohttp import WSCloseCode, web
 
 from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.position import AdviceError
+from pocket_uno_env.cli.program import program_name
 from pocket_uno_env.files import FileError
 from pocket_uno_env.play.advise import advise
 from pocket_uno_env.play.analysis import analyse
@@ -315,7 +316,7 @@ class Server:
         except FileError as error:
             if guests.kept:
                 text = f"The record is not kept: {error}. The game goes on."
-                print(f"agents.play: {text}", file=sys.stderr)
+                print(f"{program_name('play')}: {text}", file=sys.stderr)
                 for page in guests.pages:
                     page.tell(_error(text))
             guests.kept = False
