@@ -15,6 +15,7 @@ import ast
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from pocket_uno_env.evaluation.report.tables import rules_title
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+INDEX = ROOT / "docs" / "index.md"
 AGENTS = ROOT / "docs" / "agents.md"
 SPEED = ROOT / "docs" / "speed.md"
 EVALUATING = ROOT / "docs" / "evaluating.md"
@@ -59,18 +61,74 @@ def agents() -> str:
     return "\n".join(["| agent | how it plays |", "|---|---|", *rows])
 
 
+def reasons(folder: str = "") -> str:
+    """Why to use it, a number each; `folder` is where the pages are, as seen from this one."""
+    bench = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    batch = bench["measures"]["batch, mask + uint8"]
+    rates = _rates(RESULTS / "1-pocket-2p.json")
+    best = rates["pocket-2p", "strong"]
+    search = json.loads((RESULTS / "search" / "search-100ms-critic-strong.json").read_text("utf-8"))
+    found = search["line_ups"][0]["figures"][0]["win_rate"]
+    deals = json.loads((RESULTS / "1-pocket-2p.json").read_text("utf-8"))["deals"]
+    points = [
+        f"**Exact.** The [rules]({folder}rules.md) leave no case open. "
+        f"{sum(rule_cases().values())} cases written by hand hold in the "
+        "compiled engine and in a second game in plain Python "
+        f"that [shares no code with it]({folder}testing.md).",
+        f"**Fast.** {batch['decisions_per_second'][0] / 1e6:.0f} million decisions a second on one "
+        f"core, with mask and observation: [{batch['ratio'][0]:.0f} times]({folder}speed.md) those "
+        "of RLCard's UNO in the same run.",
+        f"**Nothing hidden leaks.** [{faults()} faults]({folder}faults.md) that users of other "
+        "environments reported have tests here. Permute the cards that a seat cannot know, and "
+        "its observation keeps every byte.",
+        f"**Strong opponents.** {len(names())} [scripted agents]({folder}agents.md) and "
+        f"{len(registry.networks())} trained networks. The one for two players wins "
+        f"{_cell(best)} % against the strongest scripted agent, and {_cell(found)} % with a "
+        f"[search]({folder}search.md) of 100 ms a decision.",
+        "**Figures with intervals.** Each deal is played with all seat rotations: after "
+        f"{deals:,} deals the 95 % interval is ± {_half(best):.1f} points, and the "
+        f"[evaluation]({folder}evaluating.md) makes no claim without the power for it.",
+    ]
+    return "\n".join(_wrapped(f"- {point}") for point in points)
+
+
+def _wrapped(point: str) -> str:
+    """A point of a list in lines of 100, as all pages are written."""
+    return textwrap.fill(
+        point, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
 def results() -> str:
+    """What the networks of `make results` win: one small table."""
+    rivals = ["random", "greedy", "counter", "strong"]
+    rows = []
+    for path in sorted(RESULTS.glob("*.json")):
+        report, rates = json.loads(path.read_text("utf-8")), _rates(path)
+        n, network = report["num_players"], path.stem.partition("-")[2]
+        cells = [_cell(rates.get((network, rival))) for rival in rivals]
+        rows.append([f"`{network}`", *cells, f"{100 / n:.0f}"])
+    heads = ["network", *(f"`{rival}`" for rival in rivals), "even game"]
+    return generate_environment.table(heads, rows, right=len(rivals) + 1)
+
+
+def win_rates() -> str:
     """The measured win rates: what each row wins against each column."""
     return "\n\n".join(_matrix(path) for path in sorted(RESULTS.glob("*.json")))
 
 
-def _matrix(path: Path) -> str:
-    report = json.loads(path.read_text("utf-8"))
+def _rates(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """By agent and rival: the win rate of one agent against a table full of the other."""
     rates: dict[tuple[str, str], dict[str, Any]] = {}
-    for line_up in report["line_ups"]:
+    for line_up in json.loads(path.read_text("utf-8"))["line_ups"]:
         for figure in line_up["figures"]:
             if len(set(figure["against"])) == 1:
                 rates[_short(figure["agent"]), _short(figure["against"][0])] = figure["win_rate"]
+    return rates
+
+
+def _matrix(path: Path) -> str:
+    report, rates = json.loads(path.read_text("utf-8")), _rates(path)
     order = list(dict.fromkeys(name for pair in rates for name in pair))
     rows = [f"| | {' | '.join(order)} |", "|---" + "|---:" * len(order) + "|"]
     for one in order:
@@ -180,8 +238,12 @@ def _short(name: str) -> str:
 def _cell(rate: dict[str, Any] | None) -> str:
     if rate is None:
         return ""
-    half = (rate["high"] - rate["low"]) / 2
-    return f"{100 * rate['mean']:.1f} ± {100 * half:.1f}"
+    return f"{100 * rate['mean']:.1f} ± {_half(rate):.1f}"
+
+
+def _half(rate: dict[str, Any]) -> float:
+    """Half the width of a win rate's interval, in points."""
+    return 50.0 * float(rate["high"] - rate["low"])
 
 
 def ladders() -> str:
@@ -254,28 +316,35 @@ def _folded(value: Any, indent: str = "") -> str:
     return "[" + f",\n{within}".join(_folded(part, within) for part in value) + "]"
 
 
+def rule_cases() -> dict[str, int]:
+    """How many rule cases there are, by file."""
+    files = TESTS.glob("engine/cases/*")
+    return {path.name: path.read_text("utf-8").count("\n") for path in files}
+
+
+def faults() -> int:
+    """How many rows docs/faults.md has."""
+    return len(re.findall(r"^\| .*#\d", (ROOT / "docs" / "faults.md").read_text("utf-8"), re.M))
+
+
 def tests() -> str:
     """How many tests of which kind there are; the functions rounded down, as they become more."""
     functions = sum(
         len(re.findall(r"^ *def test_", path.read_text("utf-8"), re.M))
         for path in TESTS.rglob("test_*.py")
     )
-    cases = {
-        path.name: path.read_text("utf-8").count("\n") for path in TESTS.glob("engine/cases/*")
-    }
     mutants = ast.parse((TESTS / "support" / "mutants.py").read_text("utf-8")).body
     changed = next(
         len(node.value.elts)
         for node in mutants
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MUTANTS"
     )
-    faults = len(re.findall(r"^\| .*#\d", (ROOT / "docs" / "faults.md").read_text("utf-8"), re.M))
     rows = [
         ("test functions, many of them over all presets, players and seeds",
          f"more than {functions // 100 * 100}"),
-        *((f"rule cases of `{name}`", str(count)) for name, count in sorted(cases.items())),
+        *((f"rule cases of `{name}`", str(count)) for name, count in sorted(rule_cases().items())),
         ("mutants of the engine", str(changed)),
-        ("faults reported elsewhere, with the tests that keep them out", str(faults)),
+        ("faults reported elsewhere, with the tests that keep them out", str(faults())),
     ]  # fmt: skip
     return generate_environment.table(["what", "how many"], [list(row) for row in rows], right=1)
 
@@ -346,11 +415,17 @@ def search_times() -> str:
 
 
 PARTS = {
-    README: {"observation": observation, "agents": agents, "results": results, "speed": speed},
-    AGENTS: {"scripted": scripted, "networks": networks},
-    SPEED: {"measures": measures},
+    README: {"reasons": lambda: reasons("docs/"), "results": results},
+    INDEX: {"reasons": reasons},
+    AGENTS: {
+        "agents": agents,
+        "scripted": scripted,
+        "win-rates": win_rates,
+        "networks": networks,
+    },
+    SPEED: {"speed": speed, "measures": measures},
     EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
-    ENVIRONMENT: generate_environment.PARTS,
+    ENVIRONMENT: {"observation": observation, **generate_environment.PARTS},
     API: generate_api.PARTS,
     RECORDS: {"record": record},
     TESTING: {"tests": tests},

@@ -1,12 +1,10 @@
-"""What the site needs beyond MkDocs: links that leave docs/, parts of other pages, folders in nav.
+"""What the site needs beyond MkDocs: links that leave docs/, folders in nav.
 
 The pages are written for a reader of the repository, whose links lead to any of its files. The site
 holds docs/ alone, so
 
 - a file outside that some page links to becomes a page under ``source/``: a document as it is, a
   notebook cell by cell, anything else as its text;
-- a paragraph that is nothing but a link to a section, marked as in
-  ``[Install](../README.md#install)<!-- include -->``, is replaced by that section;
 - a link whose text is the name of a page shows the title of the page;
 - a folder in ``nav``, such as ``ecosystem/``, stands for its pages, the index first.
 """
@@ -25,11 +23,10 @@ ROOT = DOCS.parent
 SOURCE = "source/"
 TEXT = re.compile(
     r"(?P<code>^```.*?^```$)"
-    r"|^\[[^\]]*\]\((?P<page>[^)#]+\.md)#(?P<section>[^)]+)\)<!-- include -->$"
     r"|\[(?P<text>[^\]\[]*)\]\((?!\w+:)(?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)",
     re.MULTILINE | re.DOTALL,
 )
-"""What of a document is looked at: code, which has no links; parts; links."""
+"""What of a document is looked at: code, which has no links, and links."""
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".jsonl": "json", ".js": "js"}
 
 
@@ -50,7 +47,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Resolve the parts and the links of a page of docs/."""
+    """Resolve the links of a page of docs/."""
     if page.file.src_uri.startswith(SOURCE):
         return markdown
     return resolved(markdown, DOCS / page.file.src_uri, page.file.src_uri)
@@ -109,7 +106,7 @@ def targets(path: Path) -> Iterator[Path]:
     elif path.suffix == ".md":
         for match in TEXT.finditer(path.read_text("utf-8")):
             if not match["code"]:
-                yield Path(os.path.normpath(path.parent / (match["page"] or match["target"])))
+                yield Path(os.path.normpath(path.parent / match["target"]))
 
 
 def folder_files(folder: Path) -> list[Path]:
@@ -146,14 +143,12 @@ def source_page(path: Path) -> str | bytes:
 
 
 def resolved(text: str, path: Path, uri: str) -> str:
-    """The text of the document `path`, with its parts and links as the page `uri` needs them."""
+    """The text of the document `path`, with its links as the page `uri` needs them."""
 
     def replace(match: re.Match[str]) -> str:
         if match["code"]:
             return match["code"]
-        target = Path(os.path.normpath(path.parent / (match["page"] or match["target"])))
-        if match["page"]:
-            return resolved(section(target, match["section"]), target, uri)
+        target = Path(os.path.normpath(path.parent / match["target"]))
         there = os.path.relpath(site_uri(target), os.path.dirname(uri))
         named = match["text"] in {match["target"], target.name} and target.suffix == ".md"
         shown = heading(target) if named and target.is_file() else match["text"]
@@ -162,33 +157,9 @@ def resolved(text: str, path: Path, uri: str) -> str:
     return TEXT.sub(replace, text)
 
 
-def section(path: Path, anchor: str) -> str:
-    """What stands below a heading of a document, down to the next heading of its rank."""
-    lines = path.read_text("utf-8").splitlines()
-    rank, kept = 0, []
-    fence = False
-    for line in lines:
-        fence ^= line.startswith("```")
-        title = None if fence else re.match(r"(#+) (.*)", line)
-        if title and rank and len(title[1]) <= rank:
-            break
-        if rank:
-            kept.append(line)
-        elif title and slug(title[2]) == anchor:
-            rank = len(title[1])
-    if not rank:
-        raise ValueError(f"{path.name} has no section {anchor!r}")
-    return "\n".join(kept).strip()
-
-
 def heading(path: Path) -> str:
     """The title of a document."""
     return path.read_text("utf-8").splitlines()[0].lstrip("# ")
-
-
-def slug(title: str) -> str:
-    """The anchor of a heading, on common hosts and on the site."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def notebook(content: dict[str, Any]) -> str:

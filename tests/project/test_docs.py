@@ -97,7 +97,6 @@ def test_the_sites_links_lead_somewhere() -> None:
             text = HOOKS["resolved"](file.read_text("utf-8"), file, uri)
         else:
             continue
-        assert ")<!-- include -->" not in text
         for target in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", re.sub(r"(?s)```.*?```", "", text)):
             there = posixpath.normpath(posixpath.join(posixpath.dirname(uri), target))
             assert there in pages or there in made or (ROOT / "docs" / there).is_file(), target
@@ -117,12 +116,14 @@ def test_the_reference_names_modules_that_exist() -> None:
         assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), name
 
 
-def test_a_part_of_another_page_comes_with_its_links() -> None:
+def test_a_link_that_is_the_name_of_a_page_shows_its_title() -> None:
     page = ROOT / "docs" / "quick_start.md"
     text = HOOKS["resolved"](page.read_text("utf-8"), page, "quick_start.md")
-    assert "pip install -c constraints.txt -e ." in text and "[Training](training.md)" in text
-    with pytest.raises(ValueError, match="no section 'nowhere'"):
-        HOOKS["section"](page, "nowhere")
+    assert "[Training](training.md)" in text and "[training.md]" not in text
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 140
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
