@@ -254,22 +254,23 @@ ELSEWHERE = {
 
 def public_functions() -> Iterator[tuple[str, FunctionType]]:
     """The public functions and methods of the package, but for agents and training."""
-    for found in pkgutil.iter_modules(pocket_uno_env.__path__):
-        if found.ispkg or found.name.startswith("_") or found.name in ("train", "evaluate"):
+    for found in pkgutil.walk_packages(pocket_uno_env.__path__, "pocket_uno_env."):
+        *_, package, short = found.name.split(".")
+        if found.ispkg or short.startswith("_") or package in ("agents", "training"):
             continue
         try:
-            module = importlib.import_module(f"pocket_uno_env.{found.name}")
+            module = importlib.import_module(found.name)
         except ImportError:  # a library that is not installed here
             continue
         for name, value in vars(module).items():
             if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
                 continue
             if isinstance(value, FunctionType):
-                yield f"{found.name}.{name}", value
+                yield f"{short}.{name}", value
             elif inspect.isclass(value):
                 for method, function in vars(value).items():
                     if isinstance(function, FunctionType) and not method.startswith("_"):
-                        yield f"{found.name}.{name}.{method}", function
+                        yield f"{short}.{name}.{method}", function
 
 
 def takes_an_array(function: FunctionType) -> bool:
