@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.mlp import flat, run_layers, widest
+from pocket_uno_env.compiled.mlp import pack_layers, run_layers, widest
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size, write_observation
 from pocket_uno_env.observation.canonical import ColorTables, color_tables, write_view
@@ -64,7 +64,7 @@ def new_critic(
 ) -> Critic:
     """A critic with these (weight, bias) pairs, or without any, and its buffers."""
     size = observation_size(rules, num_players)
-    weights, sizes = flat(layers)
+    weights, sizes = pack_layers(layers)
     return Critic(
         bool(layers),
         view == "canonical",

@@ -12,7 +12,7 @@ import numpy as np
 
 from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
 from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.mlp import flat, run_layers
+from pocket_uno_env.compiled.mlp import pack_layers, run_layers
 from pocket_uno_env.compiled.rng import next_state, uniform
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
@@ -169,7 +169,7 @@ class PolicyAgent(Agent):
                 f"expected {list(self.layer_sizes)}"
             )
         self._layers = layers
-        self.weights, self._sizes = flat(layers)
+        self.weights, self._sizes = pack_layers(layers)
 
     @property
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -1,1 +1,1 @@
-"""What compiled code is made of: the decorator and its cache, bit sets, random numbers, layers."""
+"""What compiled code is made of: decorators and their cache, bit sets, random numbers, networks."""

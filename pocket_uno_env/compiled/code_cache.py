@@ -48,6 +48,8 @@ SILENT = 4
 _HERE = Path(__file__).parents[1]
 _AGENTS = _HERE / "agents" if (_HERE / "agents").is_dir() else _HERE.parent / "agents"
 _IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)", re.M)
+_NAME = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
+_COMMENT = re.compile(r"#.*")
 _COMPILER = (numba.__version__, np.__version__, sys.implementation.cache_tag, config.BOUNDSCHECK)
 _DIGEST = hashlib.sha256().digest_size
 
@@ -270,7 +272,9 @@ def _source(path: Path) -> tuple[bytes, tuple[Path, ...]]:
     for dots, base, names in _IMPORT.findall(text.decode(errors="replace")):
         start = _package_of(path, len(dots)) if dots else ""
         module = ".".join(part for part in (start, base) if part)
-        found |= {_file(module), *(_file(f"{module}.{name}") for name in re.findall(r"\w+", names))}
+        for name in _NAME.findall(_COMMENT.sub("", names)):
+            # A module of that name in the package, or something in the package or module itself.
+            found.add(_file(f"{module}.{name}") or _file(module))
     return hashlib.sha256(text).digest(), tuple(file for file in found if file is not None)
 
 
@@ -284,13 +288,22 @@ def _package_of(path: Path, dots: int) -> str:
 
 
 def _file(module: str) -> Path | None:
-    """The file of a module of ours that is no package."""
+    """The file of a module of ours, ``__init__.py`` for a package; None for other modules."""
     top, *rest = module.split(".")
-    if top != "pocket_uno_env" or not rest:
+    if top != "pocket_uno_env":
         return None
-    folder, rest = (_AGENTS, rest[1:]) if rest[0] == "agents" else (_HERE, rest)
-    file = folder.joinpath(*rest).with_suffix(".py")
-    return file if rest and file.is_file() else None
+    folder, rest = (_AGENTS, rest[1:]) if rest[:1] == ["agents"] else (_HERE, rest)
+    place = folder.joinpath(*rest)
+    files = [place / "__init__.py", *([place.with_suffix(".py")] if rest else [])]
+    return next((file for file in files if file.is_file()), None)
+
+
+def _label(file: Path) -> str:
+    """A name of a source file that is the same wherever the package is installed."""
+    for name, folder in (("agents", _AGENTS), ("", _HERE)):
+        if file.is_relative_to(folder):
+            return (Path(name) / file.relative_to(folder)).as_posix()
+    return file.name
 
 
 @functools.cache
@@ -303,8 +316,8 @@ def sources_hash(path: Path) -> str:
             found.add(file)
             left += _source(file)[1]
     digest = hashlib.sha256()
-    for file in sorted(found, key=lambda file: (file.name, str(file))):
-        digest.update(file.name.encode() + _source(file)[0])
+    for label, file in sorted((_label(file), file) for file in found):
+        digest.update(label.encode() + _source(file)[0])
     return digest.hexdigest()[:16]
 
 

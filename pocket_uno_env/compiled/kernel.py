@@ -1,4 +1,7 @@
-"""`kernel`: the decorator of every compiled function; `code_cache` keeps the code on disk."""
+"""The decorators of compiled functions, and arrays in the form that these take.
+
+`code_cache` keeps the compiled code on disk.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feed-forward networks in compiled code: fully connected layers with ReLU between them."""
+"""Multilayer perceptrons in compiled code: fully connected layers with ReLU between them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from .kernel import kernel
 
 
-def flat(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def pack_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """(weight, bias) pairs, shapes ``(out, in)`` and ``(out,)``, as `run_layers` takes them.
 
     Returns
     -------
-    weights : float32 array
-        Layer by layer the matrix, input by output, and the bias, all in one line.
-    sizes : int64 array
-        The layers' sizes, from the input's to the output's; empty for no layers.
+    weights : float32 array, shape ``(n_weights,)``
+        Layer by layer the matrix, shape ``(in, out)``, and the bias, one after the other.
+    sizes : int64 array, shape ``(n_layers + 1,)``
+        Units from the input to the output; empty for no layers.
     """
     if not layers:
         return np.zeros(0, np.float32), np.zeros(0, np.int64)
@@ -27,16 +27,16 @@ def flat(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, n
 
 
 def widest(sizes: np.ndarray) -> int:
-    """The size of the largest layer; 0 for no layers."""
+    """The units of the widest layer, the input included; 0 for no layers."""
     return int(max(sizes, default=0))
 
 
 @kernel
 def run_layers(weights, sizes, x, values):
-    """Run the network on ``x``; the outputs stand in the returned slice of ``values``.
+    """Run a network on ``x`` (shape ``(in,)``); returns its outputs, a slice of ``values``.
 
-    ``weights`` and ``sizes`` are those of `flat`; ``values`` has room for two layers. Most inputs
-    of a layer are 0, and their rows are passed over.
+    ``weights`` and ``sizes`` are those of `pack_layers`; ``values`` (float32, scratch) has room for
+    two of the widest layers. Most inputs of a layer are 0, and their weights are passed over.
     """
     half = values.shape[0] // 2
     at = 0

@@ -1,22 +1,15 @@
-"""Hands."""
+"""Whole hands: their points, and how they change seats (docs/rules.md, sections 6 and 11)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pocket_uno_env.compiled.bits import (
-    EMPTY,
-    first,
-    without_first,
-)
+from pocket_uno_env.compiled.bits import EMPTY, first, without_first
 from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.rules.cards import CARD_WORDS
-from pocket_uno_env.rules.limits import MAX_SEATS
 
-from .piles import (
-    copies_in,
-    seat_after,
-)
+from .knowledge import passed_hand
+from .piles import copies_in, seat_after
 
 
 @inlined
@@ -31,19 +24,11 @@ def points_held(rules, row, seat):
     return points
 
 
-@inlined
-def _count_bits(seats):
-    count = 0
-    for seat in range(MAX_SEATS):
-        count += (seats >> seat) & 1
-    return count
-
-
 @kernel
-def _exchange(rules, row, one, other):
+def swap_hands(rules, row, one, other):
     """Two seats swap hands."""
-    _see_off(row, one, other)
-    _see_off(row, other, one)
+    passed_hand(row, one, other)
+    passed_hand(row, other, one)
     for word in range(CARD_WORDS):
         cards = row.hands[one, word]
         row.hands[one, word] = row.hands[other, word]
@@ -58,11 +43,11 @@ def _exchange(rules, row, one, other):
 
 
 @kernel
-def _rotate(rules, row):
-    """Every seat passes its hand to the next."""
+def rotate_hands(rules, row):
+    """Every seat passes its hand to the next, from the actor on."""
     seat = np.int64(row.actor)
     for _ in range(row.players_in):
-        _see_off(row, seat, seat_after(row, seat))
+        passed_hand(row, seat, seat_after(row, seat))
         seat = seat_after(row, seat)
     cards = row.hands[seat].copy()
     kinds, size, off = row.hand_kinds[seat], row.hand_size[seat], row.off_color[seat].copy()
@@ -75,18 +60,3 @@ def _rotate(rules, row):
         row.hand_kinds[seat], row.hand_size[seat] = kinds, size
         row.off_color[seat, :] = off
         cards, kinds, size, off = next_cards, next_kinds, next_size, next_off
-
-
-@kernel
-def _see_off(row, giver, receiver):
-    """A hand is about to change seats: who had it knows where it is then.
-
-    The receiver cannot tell which of its new cards third seats had seen.
-    """
-    for word in range(CARD_WORDS):
-        cards = row.hands[giver, word]
-        for seat in range(row.num_players):
-            row.shown[seat, word] &= ~cards
-        row.known[giver, word] |= cards
-        row.shown[giver, word] |= cards
-        row.known[receiver, word] &= ~cards

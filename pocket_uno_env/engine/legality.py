@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pocket_uno_env.compiled.bits import (
-    EMPTY,
-    bit,
-)
+from pocket_uno_env.compiled.bits import EMPTY, bit
 from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.compiled.write_bits import spread
 from pocket_uno_env.rules.actions import CARDLESS_MOVES, Move
@@ -94,11 +91,12 @@ def can_challenge(rules, row):
         return True
     if row.phase != Phase.STACK:
         return False
-    return _is_challengeable(rules, row) and row.stack == rules.kind_draws[row.top]
+    return is_challengeable(rules, row) and row.stack == rules.kind_draws[row.top]
 
 
 @inlined
-def _is_challengeable(rules, row):
+def is_challengeable(rules, row):
+    """Whether the card on top is a wild that may be challenged (section 4)."""
     effect = rules.kind_effect[row.top]
     if effect == Effect.WILD_DRAW_TWO:
         return True

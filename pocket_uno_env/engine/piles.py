@@ -17,6 +17,7 @@ from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.compiled.rng import bounded, next_state
 from pocket_uno_env.rules.cards import CARD_WORDS
 
+from .knowledge import lost_sight
 from .state import NO_CARD
 
 
@@ -139,15 +140,13 @@ def enter_hand(rules, row, seat, card):
 
 @inlined
 def leave_hand(rules, row, seat, card):
-    """Take a card out of a hand's books; nobody knows it any more. The caller puts it elsewhere."""
+    """Take a card out of a hand's books; the caller puts it elsewhere."""
     kind = rules.card_kind[card]
     remove_card(row.hands[seat], card)
     row.hand_size[seat] -= 1
     if copies_in(rules, row.hands[seat], kind) == 0:
         row.hand_kinds[seat] &= ~bit(kind)
-    for other in range(row.num_players):
-        remove_card(row.known[other], card)
-        remove_card(row.shown[other], card)
+    lost_sight(row, card)
 
 
 @inlined

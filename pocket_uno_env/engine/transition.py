@@ -1,4 +1,4 @@
-"""Legality and transition: the rules of one round (docs/rules.md, sections 3 to 6).
+"""What an action does: the rules of one round (docs/rules.md, sections 3 to 6 and 11).
 
 Knows no reward, no episode, no agent. All kernels take the rules as a `RULES_ROW` record and the
 game as a `ROW` record, and change nothing else. ``supply`` and ``log``: see `piles`.
@@ -8,39 +8,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from pocket_uno_env.compiled.bits import (
-    EMPTY,
-    add_card,
-    bit,
-)
+from pocket_uno_env.compiled.bits import EMPTY, bit, size
 from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.rules.actions import Move
-from pocket_uno_env.rules.cards import CARD_WORDS
 from pocket_uno_env.rules.effects import Effect
 from pocket_uno_env.rules.limits import NO_COLOR
 from pocket_uno_env.rules.phases import End, Phase
 
-from .hands import _count_bits, _exchange, _rotate, points_held
-from .knowledge import _pick, _play_evidence
-from .legality import (
-    _is_challengeable,
-    is_guilty,
-    matching_kinds,
+from .hands import points_held, rotate_hands, swap_hands
+from .knowledge import (
+    failed_to_follow,
+    found_innocent,
+    gave_unseen,
+    pick_copy,
+    played_openly,
+    saw_hand,
 )
-from .piles import (
-    Note,
-    draw_card,
-    enter_hand,
-    forced_draw,
-    lay,
-    leave_hand,
-    note,
-    seat_after,
-)
+from .legality import is_challengeable, is_guilty, matching_kinds
+from .piles import Note, draw_card, enter_hand, forced_draw, lay, leave_hand, note, seat_after
 from .state import MAX_STACK, NO_CARD, NO_SEAT
 
 UNO_PENALTY = 2
+"""Cards that a player draws who was caught."""
 FAILED_CHALLENGE = 2
+"""Cards more that a challenger draws who was wrong."""
 
 
 @inlined
@@ -78,7 +69,7 @@ def apply(rules, row, action, supply, log):
     elif move == Move.GIVE:
         _give(rules, row, kind)
     elif move == Move.SWAP:
-        _exchange(rules, row, row.to_act, rules.action_seat[action])
+        swap_hands(rules, row, row.to_act, rules.action_seat[action])
         _begin_turn(row, seat_after(row, row.to_act))
     elif move == Move.JUMP_IN:
         if rules.stacking:
@@ -101,6 +92,7 @@ def truncate(row):
 
 @inlined
 def _begin_turn(row, seat):
+    """A seat begins its turn."""
     row.phase = Phase.PLAY
     row.to_act = seat
     row.drawn_card = NO_CARD
@@ -109,6 +101,7 @@ def _begin_turn(row, seat):
 
 @inlined
 def _end_round(row, end):
+    """The round is over (section 6)."""
     row.phase = Phase.OVER
     row.end = end
     row.to_act = NO_SEAT
@@ -117,13 +110,14 @@ def _end_round(row, end):
 
 @inlined
 def _play(rules, row, kind, color, supply, log):
+    """A card is played and its colour named (sections 3 and 4); UNO is called before its effect."""
     seat = np.int64(row.to_act)
     if row.phase == Phase.DRAWN:
         card = np.int64(row.drawn_card)
         row.drawn_card = NO_CARD
     else:
-        card = _pick(rules, row, seat, kind)
-        _play_evidence(rules, row, seat, kind)
+        card = pick_copy(rules, row, seat, kind)
+        played_openly(rules, row, seat, kind)
     row.top_before = row.top
     row.color_before = row.active_color
     leave_hand(rules, row, seat, card)
@@ -156,6 +150,7 @@ def _after_call(rules, row, supply, log):
 
 @inlined
 def _draw(rules, row, supply, log):
+    """Draw instead of playing; a card that can be played may be (section 3)."""
     seat = np.int64(row.to_act)
     top = row.top
     note(log, Note.DRAW, seat)
@@ -168,11 +163,11 @@ def _draw(rules, row, supply, log):
         row.passes = 0
         kinds = matching_kinds(rules, row.hand_kinds[seat], top, row.active_color)
         if kinds & bit(rules.card_kind[card]) != EMPTY:
-            row.off_color[seat, row.active_color] = row.hand_size[seat] - 1
+            failed_to_follow(row, seat, row.hand_size[seat] - 1)
             row.phase = Phase.DRAWN
             row.drawn_card = card
             return
-    row.off_color[seat, row.active_color] = row.hand_size[seat]
+    failed_to_follow(row, seat, row.hand_size[seat])
     if row.passes >= row.players_in:
         _end_round(row, End.BLOCKED)
     else:
@@ -217,14 +212,14 @@ def _take_effect(rules, row, supply, log):
         row.phase = Phase.SWAP
         row.to_act = actor
     elif effect == Effect.ROTATE:
-        _rotate(rules, row)
+        rotate_hands(rules, row)
         _begin_turn(row, after)
     elif number > 0:
         add_to_stack(row, number)
         row.to_act = after
         if rules.stacking:
             row.phase = Phase.STACK
-        elif _is_challengeable(rules, row):
+        elif is_challengeable(rules, row):
             row.phase = Phase.CHALLENGE
         else:
             _hit(rules, row, after, number, supply, log)
@@ -234,43 +229,29 @@ def _take_effect(rules, row, supply, log):
 
 @kernel
 def _challenge(rules, row, supply, log):
+    """The challenger sees the hand, and one of the two draws (section 4)."""
     challenger = np.int64(row.to_act)
     actor = np.int64(row.actor)
-    for word in range(CARD_WORDS):
-        row.known[challenger, word] |= row.hands[actor, word]
-        row.shown[challenger, word] |= row.hands[actor, word]
+    saw_hand(row, challenger, actor)
     if row.guilty:
         forced_draw(rules, row, actor, row.stack, supply, log)
         _begin_turn(row, challenger)
         return
-    if row.color_before != NO_COLOR:
-        # Everyone sees the verdict: the hand as it was had nothing of the colour before.
-        off = np.int64(row.hand_size[actor])
-        if row.caught:
-            off -= UNO_PENALTY
-        color = row.color_before
-        row.off_color[actor, color] = max(off, np.int64(row.off_color[actor, color]))
+    # The hand is judged as it was when the card was played, before a penalty was drawn.
+    judged = np.int64(row.hand_size[actor]) - (UNO_PENALTY if row.caught else 0)
+    found_innocent(row, actor, judged)
     _hit(rules, row, challenger, row.stack + FAILED_CHALLENGE, supply, log)
 
 
 @kernel
 def _give(rules, row, kind):
+    """After a ``WD`` a card goes to the next seat (section 4)."""
     giver = np.int64(row.to_act)
     receiver = seat_after(row, giver)
-    card = _pick(rules, row, giver, kind)
+    card = pick_copy(rules, row, giver, kind)
     leave_hand(rules, row, giver, card)
     enter_hand(rules, row, receiver, card)
-    add_card(row.known[giver], card)
-    add_card(row.shown[giver], card)
-    # The others don't know what left: nothing in the giver's hand is certain for them any more.
-    for other in range(row.num_players):
-        if other != receiver:
-            for word in range(CARD_WORDS):
-                row.known[other, word] &= ~row.hands[giver, word]
-                row.shown[other, word] &= ~row.hands[giver, word]
-    for color in range(rules.n_colors):
-        off = np.int64(row.off_color[giver, color])
-        row.off_color[giver, color] = max(off - 1, 0)
+    gave_unseen(rules, row, giver, receiver, card)
     _begin_turn(row, receiver)
 
 
@@ -288,6 +269,6 @@ def _go_out(rules, row, supply, log):
         row.scores[seat] += row.points[seat]
         if rules.elimination and row.scores[seat] >= rules.match_goal:
             row.out |= np.uint16(1 << seat)
-    row.players_in = row.num_players - _count_bits(row.out)
+    row.players_in = row.num_players - size(np.uint64(row.out))
     row.winner = winner
     _end_round(row, End.OUT)

@@ -16,8 +16,8 @@ from gymnasium import spaces
 from pocket_uno_env.agents import Agent, load
 from pocket_uno_env.arguments import as_integers, check_count, check_seed
 from pocket_uno_env.engine.payoff import REWARDS
-from pocket_uno_env.engine.saved_rows import check_running
 from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.engine.validity import check_rows
 from pocket_uno_env.guard import Guard
 from pocket_uno_env.observation.blocks import observation_size
 from pocket_uno_env.observation.canonical import (
@@ -184,7 +184,7 @@ class LearnerGames:
 
     def check_state(self, rows: np.ndarray, books: np.ndarray) -> None:
         """ValueError unless these are games as they stand between two decisions of the learner."""
-        check_running(self.rules, self.num_players, rows)
+        check_rows(self.rules, rows, self.num_players, running=True)
         seats = np.arange(MAX_SEATS) < self.num_players
         ends = [int(end) for end in End]
         for field, right in {

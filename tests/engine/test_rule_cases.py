@@ -1,8 +1,8 @@
 """Rule cases as data, through the reference and through the engine (docs/rules.md, section 10).
 
-Every line of tests/engine/cases/*.jsonl is an exact set-up and what must then hold; its name begins with
-the section of the rules that it shows. Where a case shuffles (a reshuffle, a wild put back), what
-it expects is the same for every order.
+Every line of tests/engine/cases/*.jsonl is an exact set-up and what must then hold; its name
+begins with the section of the rules that it shows. Where a case shuffles (a reshuffle, a wild put
+back), what it expects is the same for every order.
 """
 
 from __future__ import annotations

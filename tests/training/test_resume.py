@@ -262,10 +262,19 @@ def not_finite(array):
 
 BIAS = "policy.0.bias"
 WRONG = {
-    "random rows": (random_rows, "game 0 is none: "),
-    "a seat that is not there": (other_rows("to_act", 7), "game 5 is none: to_act is 7"),
-    "a phase of other rules": (other_rows("phase", 9), "game 5 is none: phase is 9"),
-    "a card beyond the deck": (other_rows("draw_pile", 255), "game 5 is none: draw_pile"),
+    "random rows": (random_rows, "row 0 is no game to go on with: "),
+    "a seat that is not there": (
+        other_rows("to_act", 7),
+        "row 5 is no game to go on with: to_act is 7",
+    ),
+    "a phase of other rules": (
+        other_rows("phase", 9),
+        "row 5 is no game to go on with: phase is 9",
+    ),
+    "a card beyond the deck": (
+        other_rows("draw_pile", 255),
+        "row 5 is no game to go on with: draw_pile",
+    ),
     "another seat of the learner": (other_books("learner", 2**40), "game 5 is none: learner"),
     "unknown opponents": (other_books("opponents", -9), "game 5 is none: opponents"),
     "an agent that is waited for": (other_books("waits_for", 10**9), "waits_for"),
