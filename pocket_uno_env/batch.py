@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env import row_kernels
-from pocket_uno_env.agents.scripted.policies import Policy, _check_policy, act, act_index
+from pocket_uno_env.agents.scripted.policies import Policy, act, act_rows_unchecked, check_policy
 from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
@@ -177,11 +177,11 @@ class Batch:
         """
         with self._guard:
             self._check_started()
-            _check_policy(policy)
+            check_policy(policy)
             check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, None, None, None, None)
             table = self.rules._table
-            act_index(table, self._rows, self._all, int(policy), actions)
+            act_rows_unchecked(table, self._rows, self._all, int(policy), actions)
 
     def play(
         self,
@@ -201,7 +201,7 @@ class Batch:
         """
         with self._guard:
             self._check_started()
-            _check_policy(policy)
+            check_policy(policy)
             check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, masks, observations, payoffs, ends)
             self._step(int(policy), actions, masks, observations, payoffs, ends)
