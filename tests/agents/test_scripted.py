@@ -124,9 +124,8 @@ PLAIN = """
 import hashlib
 import numpy as np
 from pocket_uno_env import Rules
-from pocket_uno_env.batch import act_rows
 from pocket_uno_env.rows import reset_rows, step_rows
-from pocket_uno_env.agents.scripted.policies import Policy
+from pocket_uno_env.agents.scripted.policies import Policy, act_rows
 from pocket_uno_env.engine.state import new_rows
 digest = hashlib.sha256()
 house = dict(stacking="any", seven_zero=True, jump_in=True, wild_draw_four="challenge")
