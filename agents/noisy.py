@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.policies import Policy, act_index
+from pocket_uno_env.agents.scripted.policies import Policy, act_rows_unchecked
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import next_state, uniform
 from pocket_uno_env.rules.rules import Rules
@@ -58,7 +58,7 @@ class NoisyAgent(Agent):
         actions = np.zeros(len(index), np.int64)
         erring = index[random]
         drawn = np.zeros(len(erring), np.int64)
-        act_index(rules._table, rows, erring, int(Policy.RANDOM), drawn)
+        act_rows_unchecked(rules._table, rows, erring, int(Policy.RANDOM), drawn)
         actions[random] = drawn
         if not random.all():
             actions[~random] = self.agent.act_rows(rules, rows, index[~random])

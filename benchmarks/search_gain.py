@@ -31,7 +31,7 @@ from posterior import LONGEST, advantages, play_on
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.scripted.policies import Policy, act_rows
 from pocket_uno_env.agents.search.agent import SearchAgent
-from pocket_uno_env.agents.search.flat import begin_row, compare_row
+from pocket_uno_env.agents.search.flat import begin_row, compare
 from pocket_uno_env.cli.progress import Display
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix, row_seed
@@ -91,6 +91,11 @@ def judge(options: Options, rules: Rules, rows: np.ndarray, seen: Any, asked: An
     return gains
 
 
+@kernel
+def _compare(rules, rows, place, count, more, seed, method, bench):
+    compare(rules[0], rows[place], count, 0, more, seed, method, bench)
+
+
 def by_guesses(options: Options, rules: Rules, rows: np.ndarray, index: Any, strong: Any) -> Any:
     """What is best on half as many guesses of a search as there are hands; int64, ``(m,)``."""
     search = load("search:1")
@@ -100,8 +105,7 @@ def by_guesses(options: Options, rules: Rules, rows: np.ndarray, index: Any, str
     best, rows, more = strong.copy(), rows.copy(), options.hands // 2
     for j, (place, move) in enumerate(zip(index, strong, strict=True)):
         count, seed = begin_row(rules._table, rows, place, move, prior, method, bench)
-        how = (rules._table, rows, place, count, 0, more, np.uint64(seed), method, bench)
-        compare_row(*how)
+        _compare(rules._table, rows, place, count, more, np.uint64(seed), method, bench)
         if count > 1 and bench.sums[1:count].max() > 0:
             best[j] = bench.moves[1 + bench.sums[1:count].argmax()]
     return best

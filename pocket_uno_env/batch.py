@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env import row_kernels
-from pocket_uno_env.agents.scripted.policies import Policy, act, act_index, check_policy
+from pocket_uno_env.agents.scripted.policies import Policy, act, act_rows_unchecked, check_policy
 from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
@@ -182,7 +182,7 @@ class Batch:
             check_buffer("actions", actions, (self.num_games,), np.int64)
             self._check(actions, None, None, None, None)
             table = self.rules._table
-            act_index(table, self._rows, self._all, int(policy), actions)
+            act_rows_unchecked(table, self._rows, self._all, int(policy), actions)
 
     def play(
         self,

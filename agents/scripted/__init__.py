@@ -1,1 +1,1 @@
-"""Agents by rule: compiled policies and their faces."""
+"""Agents by rule: compiled policies, from random play to the strong heuristic."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent
-from pocket_uno_env.agents.scripted.policies import act_index
 from pocket_uno_env.rules.rules import Rules
 
-from .policies import Policy
-
-DRAWS_LOTS = (Policy.RANDOM, Policy.RANDOM_UNO)
+from .policies import STOCHASTIC, Policy, act_rows_unchecked
 
 
 class ScriptedAgent(Agent):
-    """A face of a compiled policy; its randomness comes from the row it acts in."""
+    """Plays by a compiled policy; its randomness comes from the row it acts in."""
 
     policy: int
     _proven = True
@@ -22,12 +19,12 @@ class ScriptedAgent(Agent):
     def __init__(self, policy: Policy) -> None:
         self.policy = int(policy)
         self.name = policy_name(policy)
-        self.deterministic = policy not in DRAWS_LOTS
+        self.deterministic = policy not in STOCHASTIC
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
         actions = np.zeros(len(index), np.int64)
-        act_index(rules._table, rows, index, self.policy, actions)
+        act_rows_unchecked(rules._table, rows, index, self.policy, actions)
         return actions
 
 

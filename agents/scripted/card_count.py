@@ -30,7 +30,7 @@ _2 = np.int64(2)
 _4 = np.int64(4)
 
 
-class Count(NamedTuple):
+class CardCount(NamedTuple):
     """The cards as one seat counts them; each set of kinds is a ``uint64``.
 
     Attributes
@@ -52,11 +52,11 @@ class Count(NamedTuple):
     n_known: Any
 
 
-class Belief(NamedTuple):
+class HandBelief(NamedTuple):
     """What another hand may hold.
 
-    An unknown card of it is of an unseen kind with a chance in proportion to the kind's unseen
-    copies times the likelihood of its colour.
+    The probability that an unknown card of it is of an unseen kind is in proportion to the unseen
+    copies of that kind times the likelihood of its colour.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def count_cards(rules, row, seat, other):
             twos |= kind
         if hidden & 4:
             fours |= kind
-    return Count(ones, twos, fours, hand, pairs, known, n_known)
+    return CardCount(ones, twos, fours, hand, pairs, known, n_known)
 
 
 @kernel
@@ -155,12 +155,12 @@ def believe(rules, row, count, other, known, n_known, trust):
     for color in range(rules.n_colors):
         total += colors[color] * unseen(count, rules.color_kinds[color])
     unknown = max(np.int64(row.hand_size[other]) - n_known, 0)
-    return Belief(colors, wilds, total, known, unknown)
+    return HandBelief(colors, wilds, total, known, unknown)
 
 
 @kernel
-def chance_of_any(ways, total, cards):
-    """The chance that one of `cards` cards is among `ways` out of `total`."""
+def probability_of_any(ways, total, cards):
+    """The probability that one of `cards` cards is among `ways` out of `total`."""
     if total <= 0.0:
         return 0.0
     share = 1.0 - ways / total
@@ -171,16 +171,16 @@ def chance_of_any(ways, total, cards):
 
 
 @kernel
-def reply_chances(rules, count, belief, top, color, more, hand):
+def reply_probabilities(rules, count, belief, top, color, more, hand):
     """What to expect of a hand that has drawn `more` cards and moves on this top and color.
 
     Returns
     -------
     answer : float
-        The chance that it can play.
+        The probability that it can play.
     again : float
-        The chance that the seat whose own `hand` is then left (a bit set of kinds) can play next
-        time, if nobody else moves: colour by colour, weighed by the ways to answer in it.
+        The probability that the seat with the own `hand` then left (a bit set of kinds) can play
+        next time, if nobody else moves: colour by colour, weighed by the ways to answer in it.
     """
     symbols = rules.symbol_kinds[top]
     fits = symbols | rules.color_kinds[color]
@@ -197,7 +197,7 @@ def reply_chances(rules, count, belief, top, color, more, hand):
                 good += way
     answer = 1.0
     if belief.known & (fits | rules.wild_kinds) == EMPTY:
-        answer = chance_of_any(ways + belief.wilds, belief.total, belief.unknown + more)
+        answer = probability_of_any(ways + belief.wilds, belief.total, belief.unknown + more)
     if hand & rules.wild_kinds != EMPTY:
         return answer, 1.0
     again = answer * good / ways if ways > 0.0 else 0.0
@@ -207,10 +207,11 @@ def reply_chances(rules, count, belief, top, color, more, hand):
 
 
 @kernel
-def guilt_chance(rules, row, trust):
-    """The chance that challenging the wild draw just played succeeds; `trust` as for `believe`.
+def guilt_probability(rules, row, trust):
+    """The probability that challenging the wild draw just played succeeds.
 
     As if whoever plays a wild draw held any cards: it is not believed that they had no other play.
+    `trust` as for `believe`.
     """
     actor = np.int64(row.actor)
     color = row.color_before
@@ -227,10 +228,10 @@ def guilt_chance(rules, row, trust):
     ways = belief.wilds if wilds != EMPTY else 0.0
     for other in range(rules.n_colors):
         ways += belief.colors[other] * unseen(count, coloured & rules.color_kinds[other])
-    return chance_of_any(ways, belief.total, max(judged_size(row) - count.n_known, 0))
+    return probability_of_any(ways, belief.total, max(judged_size(row) - count.n_known, 0))
 
 
-class View(NamedTuple):
+class Context(NamedTuple):
     """What stays the same while a seat compares its plays.
 
     Attributes
@@ -252,14 +253,14 @@ class View(NamedTuple):
 
 
 @kernel
-def look(rules, row, trust):
-    """The view of the seat to act; `trust` as for `card_count.believe`."""
+def context_of(rules, row, trust):
+    """The context of the seat to act; `trust` as for `card_count.believe`."""
     seat = np.int64(row.to_act)
     after = seat_after(row, seat)
     count = count_cards(rules, row, seat, after)
     theirs = believe(rules, row, count, after, count.known, count.n_known, trust)
     actions = action_kinds(rules, count.hand)
-    return View(seat, after, count, theirs, actions, turn_keepers(rules, row, seat, actions))
+    return Context(seat, after, count, theirs, actions, turn_keepers(rules, row, seat, actions))
 
 
 @kernel
@@ -269,8 +270,8 @@ def without(count, hand, kind):
 
 
 @kernel
-def belief_of(rules, row, view, mover, trust):
-    """What `mover` may hold: the view's belief, or one without the cards known."""
-    if mover == view.after:
-        return view.theirs
-    return believe(rules, row, view.count, mover, EMPTY, 0, trust)
+def belief_of(rules, row, context, mover, trust):
+    """What `mover` may hold: the context's belief, or one without the cards known."""
+    if mover == context.after:
+        return context.theirs
+    return believe(rules, row, context.count, mover, EMPTY, 0, trust)

@@ -1,4 +1,4 @@
-"""Choices."""
+"""What scripted policies have in common: ids of actions, draws at random, simple choices."""
 
 from __future__ import annotations
 

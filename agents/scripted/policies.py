@@ -1,8 +1,10 @@
 """The scripted policies, compiled: the ladder from random play to the strong heuristic.
 
-A policy is a kernel ``policy(rules, row) -> action`` for the seat to act, called as its member of
-`Policy` in lower case with ``_action``. It reads the game only through `information`; its own
-randomness comes from the row's ``policy_rng``, never from the generator that deals.
+A policy is a kernel ``NAME_action(rules, row) -> action`` for the seat to act. It reads the game
+only through `observation.information`; its own randomness comes from the row's ``policy_rng``,
+never from the generator that deals. A new one is imported here, has a member of `Policy` by its
+name and a branch of `act`; agents are registered from these, with the first line of the kernel's
+docstring.
 """
 
 from __future__ import annotations
@@ -49,6 +51,10 @@ class Policy(IntEnum):
     STRONG = 8
 
 
+STOCHASTIC = (Policy.RANDOM, Policy.RANDOM_UNO)
+"""The policies that draw their actions at random; the others are deterministic."""
+
+
 @kernel
 def act(rules, row, policy):
     """The action that a scripted `policy` takes for the seat to act.
@@ -83,13 +89,18 @@ def act_rows(
 ) -> None:
     """Write the action of a scripted policy in ``rows[index[j]]`` into ``actions[j]``.
 
-    As the functions of `rows`; of the rows the policies' generator moves on.
+    Only the policies' generator of those rows moves on.
 
     Parameters
     ----------
     index : int64 array, shape ``(m,)``
         Running games.
     actions : int64 array, shape ``(m,)``, written
+
+    Raises
+    ------
+    ValueError
+        For a policy that does not exist, an array of another form, or games that are over.
     """
     found, index = rules_of(rules), as_integers("index", index)
     check_policy(policy)
@@ -97,18 +108,18 @@ def act_rows(
     check_written(rows)
     check_apart({"actions": actions, "rows": rows}, {"index": index})
     check_rows(found, rows, index=index, running=True)
-    act_index(found._table, rows, index, int(policy), actions)
+    act_rows_unchecked(found._table, rows, index, int(policy), actions)
 
 
 def check_policy(policy: Any) -> None:
-    """ValueError unless `policy` is the number of a `Policy`."""
+    """Raise ValueError unless this is a member of `Policy`, or the value of one."""
     if policy not in list(Policy):
         raise ValueError(f"policy is {policy!r}; expected one of {[p.name for p in Policy]}")
 
 
 @kernel
-def act_index(rules, rows, index, policy, actions):
-    """`act_rows`, without its checks."""
+def act_rows_unchecked(rules, rows, index, policy, actions):
+    """`act_rows` for the rules' table, without its checks."""
     rules = unowned(rules)
     rows = unowned(rows)
     for j in range(index.shape[0]):

@@ -1,9 +1,4 @@
-"""The simple scripted policies, and the few kernels that all policies share.
-
-A policy is a kernel ``policy(rules, row) -> action`` for the seat to act. It reads the game only
-through `information`; its own randomness comes from the row's ``policy_rng``, never from the
-generator that deals.
-"""
+"""The simple scripted policies: at random, and by a rule of thumb or two; see `policies`."""
 
 from __future__ import annotations
 

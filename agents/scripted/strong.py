@@ -16,13 +16,20 @@ from pocket_uno_env.rules.effects import Effect
 from pocket_uno_env.rules.limits import NO_COLOR
 from pocket_uno_env.rules.phases import Phase
 
-from .card_count import belief_of, guilt_chance, look, reply_chances, unseen, without
+from .card_count import (
+    belief_of,
+    context_of,
+    guilt_probability,
+    reply_probabilities,
+    unseen,
+    without,
+)
 from .choices import cardless, otherwise, play_action, sociable_action
 from .strong_weights import WEIGHTS
 from .turns import goes_out, is_action, next_mover, seat_before
 
 ABOVE_ALL = 1000.0
-"""A worth that no sum of features reaches."""
+"""A value that no sum of features reaches."""
 EXCHANGE = 2.0
 """What a card less is worth when hands are exchanged; the weights are about 1."""
 BIG_DECK = 80
@@ -30,7 +37,7 @@ BIG_DECK = 80
 
 
 class Feature(IntEnum):
-    """What `strong_action` weighs: the worth of a play is a sum of weight times feature."""
+    """What `strong_action` weighs: the value of a play is the sum of weight times feature."""
 
     # Parameters, not summed: how far draws are believed (`card_count.believe`), and the chance of
     # guilt above which to challenge.
@@ -97,7 +104,7 @@ _TABLE = np.array([as_array(weights) for weights in WEIGHTS.values()])
 
 @kernel
 def weights_for(rules, row):
-    """The place in `strong_weights.WEIGHTS` of the weights for these rules and this number of players."""
+    """Which weights of `strong_weights.WEIGHTS` are for these rules and this number of players."""
     return (2 if rules.n_cards > BIG_DECK else 0) + (1 if row.players_in > 2 else 0)
 
 
@@ -108,7 +115,7 @@ def strong_action(rules, row):
     Follow-ups, links and isolated cards in the hand that would be left, the chance that the next
     player can answer, as unseen cards and colours they drew on tell, cards that keep the turn and
     what can be played on them, guilt. The weights were tuned by ``pocket-uno tune``, for two
-    players and for more, pocket and classic (`weights`).
+    players and for more, pocket and classic (`strong_weights`).
     """
     return weighted_action(rules, row, _TABLE[weights_for(rules, row)])
 
@@ -118,7 +125,7 @@ def weighted_action(rules, row, w):
     """`strong_action` with other weights; ``w`` float64, shape ``(len(Feature),)``."""
     phase = row.phase
     trust, enough = w[Feature.TRUST], w[Feature.CHALLENGE_AT]
-    if can_challenge(rules, row) and guilt_chance(rules, row, trust) > enough:
+    if can_challenge(rules, row) and guilt_probability(rules, row, trust) > enough:
         return cardless(rules, Move.CHALLENGE)
     if phase == Phase.PLAY or phase == Phase.DRAWN or phase == Phase.STACK:
         return _best_play(rules, row, w)
@@ -129,6 +136,7 @@ def weighted_action(rules, row, w):
 
 @kernel
 def _best_play(rules, row, w):
+    """The play, or what there is instead of one, of the highest value."""
     playable = playable_kinds(rules, row)
     best = otherwise(rules, row, playable)
     if playable == EMPTY:
@@ -136,8 +144,8 @@ def _best_play(rules, row, w):
     cards = np.int64(row.hand_size[row.to_act])
     if cards == 1:
         return play_action(rules, first(playable), 0)
-    view = look(rules, row, w[Feature.TRUST])
-    hand = view.count.hand
+    context = context_of(rules, row, w[Feature.TRUST])
+    hand = context.count.hand
     top, color = np.int64(row.top), np.int64(row.active_color)
     most = -ABOVE_ALL
     if best >= 0 and row.phase != Phase.STACK:
@@ -147,40 +155,40 @@ def _best_play(rules, row, w):
                 most += w[Feature.KEEP_WILD]
         else:
             most = w[Feature.DRAW]
-        most += _passed(rules, row, w, view, view.after, top, color, hand, cards, 0)
+        most += _passed(rules, row, w, context, context.after, top, color, hand, cards, 0)
     while playable != EMPTY:
         kind = first(playable)
         playable = without_first(playable)
         wild = kind >= rules.n_coloured
-        rest = without(view.count, hand, kind)
-        mover = next_mover(rules, row, view.seat, kind)
+        rest = without(context.count, hand, kind)
+        mover = next_mover(rules, row, context.seat, kind)
         for named in range(rules.n_colors if wild else 1):
             new = named if wild else np.int64(rules.kind_color[kind])
-            value = _card(rules, row, w, view, top, color, kind, new, rest)
-            if mover == view.seat:
+            value = _card(rules, row, w, context, top, color, kind, new, rest)
+            if mover == context.seat:
                 guilty = _is_guilty(rules, top, color, kind, rest)
-                if not guilty and goes_out(rules, rest, cards - 1, kind, new, view.keepers):
+                if not guilty and goes_out(rules, rest, cards - 1, kind, new, context.keepers):
                     return play_action(rules, kind, new)
-                value += _again(rules, row, w, view, kind, new, rest, cards - 1)
+                value += _again(rules, row, w, context, kind, new, rest, cards - 1)
             else:
-                value += _passed(rules, row, w, view, mover, kind, new, rest, cards - 1, 0)
-                value += _exchanged(row, view, rules.kind_effect[kind], cards - 1)
+                value += _passed(rules, row, w, context, mover, kind, new, rest, cards - 1, 0)
+                value += _exchanged(row, context, rules.kind_effect[kind], cards - 1)
             if value > most:
                 best, most = play_action(rules, kind, new), value
     return best
 
 
 @kernel
-def _exchanged(row, view, effect, left):
-    """The worth of changing a hand of so many cards for another, under `seven_zero`."""
+def _exchanged(row, context, effect, left):
+    """The value of changing a hand of so many cards for another, under `seven_zero`."""
     if effect == Effect.ROTATE:
-        return EXCHANGE * (left - row.hand_size[seat_before(row, view.seat)])
+        return EXCHANGE * (left - row.hand_size[seat_before(row, context.seat)])
     if effect != Effect.SWAP:
         return 0.0
-    fewest = np.int64(row.hand_size[view.after])
-    seat = seat_after(row, view.after)
-    while seat != view.after:
-        if seat != view.seat:
+    fewest = np.int64(row.hand_size[context.after])
+    seat = seat_after(row, context.after)
+    while seat != context.after:
+        if seat != context.seat:
             fewest = min(fewest, np.int64(row.hand_size[seat]))
         seat = seat_after(row, seat)
     return EXCHANGE * (left - fewest)
@@ -200,8 +208,8 @@ def _is_guilty(rules, top, color, kind, hand):
 
 
 @kernel
-def _card(rules, row, w, view, top, color, kind, new, hand):
-    """The worth of one card played on `top` and `color`, whatever comes next.
+def _card(rules, row, w, context, top, color, kind, new, hand):
+    """The value of one card played on `top` and `color`, whatever comes next.
 
     ``new`` is the colour then, ``hand`` what is left.
     """
@@ -219,67 +227,69 @@ def _card(rules, row, w, view, top, color, kind, new, hand):
     hit = rules.kind_draws[kind]
     if hit > 0:
         value += w[Feature.HIT] * hit
-        if row.hand_size[view.after] <= 2:
+        if row.hand_size[context.after] <= 2:
             value += w[Feature.HIT_CLOSE]
     if hit > 0 or effect == Effect.SKIP:
         value += w[Feature.SKIP]
     if new != color:
         value += w[Feature.SWITCH]
-        if row.actor == view.after:
+        if row.actor == context.after:
             value += w[Feature.SWITCH_THEIRS]
     return value
 
 
 @kernel
-def _again(rules, row, w, view, top, color, hand, cards):
-    """The worth of moving again on one's own card: the best of the next plays."""
+def _again(rules, row, w, context, top, color, hand, cards):
+    """The value of moving again on one's own card: the best of the next plays."""
     hit = rules.kind_draws[top]
     most = w[Feature.DRAW_AGAIN]
-    most += _passed(rules, row, w, view, view.after, top, color, hand, cards, hit)
+    most += _passed(rules, row, w, context, context.after, top, color, hand, cards, hit)
     playable = matching_kinds(rules, hand, top, color)
     while playable != EMPTY:
         kind = first(playable)
         playable = without_first(playable)
         wild = kind >= rules.n_coloured
-        rest = without(view.count, hand, kind)
+        rest = without(context.count, hand, kind)
         hits = hit + rules.kind_draws[kind]
         for named in range(rules.n_colors if wild else 1):
             new = named if wild else np.int64(rules.kind_color[kind])
-            value = _card(rules, row, w, view, top, color, kind, new, rest)
-            value += _passed(rules, row, w, view, view.after, kind, new, rest, cards - 1, hits)
+            value = _card(rules, row, w, context, top, color, kind, new, rest)
+            value += _passed(
+                rules, row, w, context, context.after, kind, new, rest, cards - 1, hits
+            )
             most = max(most, value)
     return most
 
 
 @kernel
-def _passed(rules, row, w, view, mover, top, color, hand, cards, hit):
-    """The worth of passing the turn to `mover` with this top and colour and this hand left.
+def _passed(rules, row, w, context, mover, top, color, hand, cards, hit):
+    """The value of passing the turn to `mover` with this top and colour and this hand left.
 
     ``hit`` cards were drawn by the mover in this turn.
     """
-    theirs = belief_of(rules, row, view, mover, w[Feature.TRUST])
-    answer, again = reply_chances(rules, view.count, theirs, top, color, hit, hand)
+    theirs = belief_of(rules, row, context, mover, w[Feature.TRUST])
+    answer, again = reply_probabilities(rules, context.count, theirs, top, color, hit, hand)
     value = w[Feature.ANSWER] * answer + w[Feature.NEXT] * again
     held = row.hand_size[mover] + hit
     if held == 1:
         value += w[Feature.ANSWER_ONE] * answer
     elif held == 2:
         value += w[Feature.ANSWER_TWO] * answer
-    if goes_out(rules, hand, cards, top, color, view.keepers):
+    if goes_out(rules, hand, cards, top, color, context.keepers):
         value += w[Feature.OUT] + w[Feature.OUT_SAFE] * (1.0 - answer)
     same = hand & rules.color_kinds[color]
-    follow = size(same) + size(same & view.count.pairs)
+    follow = size(same) + size(same & context.count.pairs)
     if follow == 0:
         value += w[Feature.NO_FOLLOW]
     colors, alone = _shape(rules, hand)
     value += w[Feature.FOLLOW_SHARE] * follow / max(cards, 1) + w[Feature.LEFT] * cards
     value += w[Feature.COLORS] * colors + w[Feature.ISOLATED] * alone
     value += w[Feature.WILDS] * size(hand & rules.wild_kinds)
-    value += w[Feature.ACTIONS] * size(hand & view.actions)
+    value += w[Feature.ACTIONS] * size(hand & context.actions)
     value += w[Feature.ACTIONS_FOLLOW] * size(
-        view.actions & hand & (rules.color_kinds[color] | rules.symbol_kinds[top])
+        context.actions & hand & (rules.color_kinds[color] | rules.symbol_kinds[top])
     )
-    return value + w[Feature.COMMON] * unseen(view.count, rules.color_kinds[color]) / 10.0
+    return value + w[Feature.COMMON] * unseen(context.count, rules.color_kinds[color]) / 10.0
 
 
 @kernel
@@ -299,6 +309,7 @@ def _shape(rules, hand):
 
 @kernel
 def _best_gift(rules, row, w):
+    """The kind to give away of the highest value."""
     hand = own_hand(row, row.to_act)
     coloured = hand & rules.coloured_kinds
     best, most = first(hand), -ABOVE_ALL

@@ -1,1 +1,1 @@
-"""Agents that search on guessed hands."""
+"""Agents that search: guesses of the hidden cards, and what wins by playing them out."""

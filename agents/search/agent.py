@@ -28,15 +28,15 @@ from pocket_uno_env.rules.rules import Rules
 from . import belief_network
 from .belief import Belief, Network, no_network
 from .belief_network import TRUST, shipped
-from .flat import begin_row, compare_row, decide, drop, flat_rows, half_of, rounds_for, steps_for
+from .flat import begin_row, decide, end_round, flat_rows, go_on_row, new_halving, rounds_for
 from .playouts import Bench, Method, new_bench
 from .tree import Tree, best_row, grow_row, new_tree, plant_row, tree_rows
 
 BELIEFS = ("auto", "learned", "rules", "uniform")
 LEAVES = ("playout", "critic")
 PLAUSIBLE = 0.002
-"""The least chance by the policy of a move that its critic is asked about: how positions go on that
-it never plays, the critic has not learned."""
+"""The least probability by the policy of a move that its critic is asked about: the critic has not
+learned positions that the policy never plays."""
 _STEP = 16
 """Guesses, or iterations of the tree search, at most between looks at the clock."""
 SCRATCH = ("plain", "seen", "order", "state", "values")
@@ -175,8 +175,8 @@ class SearchAgent(Agent):
             tree = new_tree(_ROOM if self.budget.in_milliseconds else amount + 1)
         if self.budget.in_milliseconds:
             for j, place in enumerate(index):
-                start = time.thread_time(), int(place), int(references[j]), priors[j]
-                actions[j] = self._by_clock(rules, rows, *start, method, bench, tree)
+                decision = time.thread_time(), int(place), int(references[j]), priors[j]
+                actions[j] = self._by_clock(rules, rows, *decision, method, bench, tree)
             return actions
         arguments = (rules._table, rows, index, references, priors, amount, method, bench)
         if tree is None:
@@ -189,7 +189,7 @@ class SearchAgent(Agent):
         self,
         rules: Rules,
         rows: np.ndarray,
-        start: float,
+        began: float,
         place: int,
         reference: int,
         prior: np.ndarray,
@@ -199,27 +199,24 @@ class SearchAgent(Agent):
     ) -> int:
         """Search one game until the thread has worked as long as the budget says."""
         count, seed = begin_row(rules._table, rows, place, reference, prior, method, bench)
-        seconds, how, tried = self.budget.amount / 1000, (np.uint64(seed), method, bench), 0
+        seconds, how = self.budget.amount / 1000, (np.uint64(seed), method, bench)
         if count == 1:
             return reference
         if tree is not None:
             plant_row(rows, place, tree)
-            while tried + _STEP < _ROOM and (tried == 0 or time.thread_time() < start + seconds):
-                grow_row(rules._table, rows, place, tried, _STEP, *how, tree)
-                tried += _STEP
+            done = 0
+            while done + _STEP < _ROOM and (done == 0 or time.thread_time() < began + seconds):
+                grow_row(rules._table, rows, place, done, _STEP, *how, tree)
+                done += _STEP
             return int(best_row(rules._table, reference, method.lead, tree))
-        keep, look, rounds = count, 0, rounds_for(count)
-        for done in range(rounds):
-            end = start + seconds * (done + 1) / rounds
-            while count > 1 and (tried == 0 or time.thread_time() < end):
-                compare_row(rules._table, rows, place, count, tried, _STEP, *how)
-                tried += _STEP
-                if tried >= look:
-                    count = drop(count, count, tried, bench)
-                    look = tried + steps_for(tried)
-            keep = half_of(keep)
-            count = drop(count, keep, tried, bench)
-        return int(decide(count, tried, method, bench))
+        halving, rounds = new_halving(count), rounds_for(count)
+        for number in range(rounds):
+            end = began + seconds * (number + 1) / rounds
+            while halving.count > 1 and (halving.guesses == 0 or time.thread_time() < end):
+                guesses = halving.guesses + _STEP
+                halving = go_on_row(rules._table, rows, place, halving, guesses, *how)
+            halving = end_round(halving, bench)
+        return int(decide(halving.count, halving.guesses, method, bench))
 
     def prepare(self, rules: Rules) -> tuple[Method, Bench]:
         """How to search games under `rules`, and buffers for one search at a time."""

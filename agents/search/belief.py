@@ -7,10 +7,10 @@ Three sources, each on top of the one before:
 - a small *network*, trained from self-play by ``pocket-uno belief``, which looks at every
   unseen card beside the table and the cards played last (`write_network_weights`);
 - the *last play*: a determinization in which its player would have preferred another card is
-  mostly passed over (`is_believable`).
+  mostly passed over (`would_play`).
 
-The first two give each unseen card a weight for each hand. The chance of a hand is in proportion to
-the product of its cards' weights, the conditional Bernoulli distribution, of which
+The first two give each unseen card a weight for each hand. The probability of a hand is in
+proportion to the product of its cards' weights, the conditional Bernoulli distribution, of which
 `determinize.log_likelihood` is the measure and `determinize.redeal` the sampler.
 """
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.mlp import add_rows, rectify
 from pocket_uno_env.compiled.rng import mix
 from pocket_uno_env.engine.state import NO_SEAT
 from pocket_uno_env.observation.information import UNSEEN, place_of
@@ -36,7 +37,7 @@ LEAST = 1e-3
 WIDEST = 8.0
 """The network's logarithms of weights are held between this and its negative."""
 ATTEMPTS = 6
-"""How many determinizations are tried before one that is not believable is taken."""
+"""How many determinizations are drawn at most for one that is believable."""
 _SIZES = 8
 _DEPTH = 8
 _RELATIONS = 25
@@ -235,7 +236,7 @@ def write_card(rules, row, other, kind, counts, x):
 
 @kernel
 def write_network_weights(rules, row, seat, network, weights):
-    """Weights by the network."""
+    """Weights by the network: of each unseen card in each other hand that holds any."""
     hidden = network.first_bias.shape[0]
     features = np.empty(max(TABLE_FEATURES, network.card.shape[0]), np.float32)
     counts = np.empty((3, 4 + rules.n_faces), np.float32)
@@ -249,7 +250,7 @@ def write_network_weights(rules, row, seat, network, weights):
         write_table(rules, row, seat, other, unknown, features[:TABLE_FEATURES])
         count_places(rules, row, seat, other, counts)
         table[:] = network.first_bias
-        _add_rows(network.table, features, table)
+        add_rows(network.table, features, table)
         last, value = -1, 1.0
         for card in range(rules.n_cards):
             if place_of(row, seat, card) != UNSEEN:
@@ -259,27 +260,17 @@ def write_network_weights(rules, row, seat, network, weights):
                 x = features[: network.card.shape[0]]
                 write_card(rules, row, other, kind, counts, x)
                 first[:] = table
-                _add_rows(network.card, x, first)
-                for i in range(hidden):
-                    first[i] = max(first[i], np.float32(0.0))
+                add_rows(network.card, x, first)
+                rectify(first)
                 second[:] = network.second_bias
-                _add_rows(network.second, first, second)
+                add_rows(network.second, first, second)
+                rectify(second)
                 out = np.float32(0.0)
                 for i in range(hidden):
-                    out += max(second[i], np.float32(0.0)) * network.out[i]
+                    out += second[i] * network.out[i]
                 value = np.exp(min(max(np.float64(out), -WIDEST), WIDEST))
                 last = kind
             weights[other, card] = value
-
-
-@kernel
-def _add_rows(matrix, x, y):
-    """Add ``x @ matrix`` to ``y``; most of ``x`` is 0 and passed over."""
-    for i in range(matrix.shape[0]):
-        if x[i] != 0:
-            line = matrix[i]
-            for j in range(y.shape[0]):
-                y[j] += x[i] * line[j]
 
 
 # The last play as evidence.

@@ -1,4 +1,4 @@
-"""Belief network."""
+"""The belief networks that come with the package, and how one is read from its file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pocket_uno_env.agents.agent import AgentError
 from pocket_uno_env.agents.trained import run_folder
 from pocket_uno_env.rules.rules import Rules
 
-from .belief import (
-    Network,
-)
+from .belief import Network
 
 FORMAT = "pocket-uno-belief/1"
 NETWORKS = Path(__file__).parent / "beliefs"
@@ -19,7 +17,7 @@ TRUST = 0.9
 
 
 def load(path: Path, rules: Rules) -> Network:
-    """The network that `save` wrote, for games with the cards of `rules`.
+    """The network that `training.belief` wrote, for games with the cards of `rules`.
 
     Raises
     ------
@@ -45,7 +43,7 @@ def cards_of(rules: Rules) -> list[str]:
 
 
 def shipped(rules: Rules) -> Path | None:
-    """Where the network for games with these cards lies in the repository, if there is one."""
+    """The network that comes with the package for games with these cards, if there is one."""
     for name in ("pocket", "classic"):
         path = NETWORKS / name
         if path.with_suffix(".safetensors").exists() and Rules.preset(name).kinds == rules.kinds:

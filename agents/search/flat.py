@@ -1,6 +1,17 @@
-"""Flat."""
+"""Determinized flat Monte Carlo: compare moves by playouts from guessed full games.
+
+All moves that are compared are tried on the same guesses, so that what luck the guesses bring falls
+out of the differences. The budget is spent in rounds; after each, half of the moves are dropped
+(sequential halving), and those that are clearly behind are dropped as soon as they are. The
+*reference*, the move of a policy that needs no search, is left only for a clear lead over it.
+
+Source: Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in multi-armed bandits", ICML
+2013 (sequential halving).
+"""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +24,7 @@ from .belief import write_weights
 from .playouts import imagine, play_on, play_out, take_seed
 
 ROUNDS = 4
-"""The parts, at least, in which a budget is spent; after each, moves are dropped."""
+"""The rounds, at least, in which a budget is spent; after each, moves are dropped."""
 FEWEST = 16
 """Guesses before moves are dropped, and at least between two looks at how they did."""
 HOPELESS = 1.25
@@ -23,7 +34,8 @@ TRIFLE = 0.01
 
 
 @kernel
-def _try(rules, seat, move, method, bench):
+def _outcome(rules, seat, move, method, bench):
+    """The share of a win that `seat` gets by a move in the present guess."""
     row = bench.rows[1]
     bench.rows[1] = bench.rows[0]
     apply(rules, row, move, None, None)
@@ -70,35 +82,35 @@ def compare(rules, row, count, first, more, seed, method, bench):
     seat = np.int64(row.to_act)
     for number in range(first, first + more):
         imagine(rules, row, seat, seed, number, method, bench)
-        base = _try(rules, seat, bench.moves[0], method, bench)
+        base = _outcome(rules, seat, bench.moves[0], method, bench)
         for i in range(1, count):
-            gain = _try(rules, seat, bench.moves[i], method, bench) - base
+            gain = _outcome(rules, seat, bench.moves[i], method, bench) - base
             bench.sums[i] += gain
             bench.squares[i] += gain * gain
 
 
 @kernel
-def steps_for(tried):
-    """After how many more guesses to look again which moves are hopeless."""
-    return max(tried // 4, FEWEST)
+def next_look(guesses):
+    """After how many guesses in all to look again which moves are hopeless."""
+    return guesses + max(guesses // 4, FEWEST)
 
 
 @kernel
-def lead_of(i, tried, bench):
+def lead_of(i, guesses, bench):
     """How much better than the reference a move is, in shares of a win, after so many guesses."""
-    return bench.sums[i] / tried + bench.bonuses[i]
+    return bench.sums[i] / guesses + bench.bonuses[i]
 
 
 @kernel
-def _error_of(i, tried, bench):
+def _error_of(i, guesses, bench):
     """The standard error of `lead_of`, as if one guess had made a difference that made none."""
-    mean = bench.sums[i] / tried
-    return np.sqrt(((bench.squares[i] + 1.0) / tried - mean * mean) / tried)
+    mean = bench.sums[i] / guesses
+    return np.sqrt(((bench.squares[i] + 1.0) / guesses - mean * mean) / guesses)
 
 
 @kernel
 def rounds_for(count):
-    """In how many parts the budget is spent on so many moves."""
+    """In how many rounds the budget is spent on so many moves."""
     rounds = 1
     while count > 2:
         count = half_of(count)
@@ -113,21 +125,21 @@ def half_of(count):
 
 
 @kernel
-def drop(count, keep, tried, bench):
+def drop(count, keep, guesses, bench):
     """Keep the reference and the best moves, `keep` in all, but none that is hopeless.
 
     Returns how many are left.
     """
     left = 1
     for i in range(1, count):
-        if lead_of(i, tried, bench) + HOPELESS * _error_of(i, tried, bench) >= TRIFLE:
+        if lead_of(i, guesses, bench) + HOPELESS * _error_of(i, guesses, bench) >= TRIFLE:
             _exchange(left, i, bench)
             left += 1
     count, left = left, 1
     while left < min(keep, count):
         best = left
         for i in range(left + 1, count):
-            if lead_of(i, tried, bench) > lead_of(best, tried, bench):
+            if lead_of(i, guesses, bench) > lead_of(best, guesses, bench):
                 best = i
         _exchange(left, best, bench)
         left += 1
@@ -143,15 +155,64 @@ def _exchange(i, j, bench):
 
 
 @kernel
-def decide(count, tried, method, bench):
+def decide(count, guesses, method, bench):
     """The move that did best, if its lead over the reference is clear, else the reference."""
     best = 0
     for i in range(1, count):
-        if best == 0 or lead_of(i, tried, bench) > lead_of(best, tried, bench):
+        if best == 0 or lead_of(i, guesses, bench) > lead_of(best, guesses, bench):
             best = i
-    if best > 0 and lead_of(best, tried, bench) > method.lead * _error_of(best, tried, bench):
+    if best > 0 and lead_of(best, guesses, bench) > method.lead * _error_of(best, guesses, bench):
         return bench.moves[best]
     return bench.moves[0]
+
+
+class Halving(NamedTuple):
+    """How far the comparison of some moves has come; all int.
+
+    Attributes
+    ----------
+    count
+        How many moves are still compared, the first of ``bench.moves``.
+    keep
+        How many the rounds so far would have left.
+    guesses
+        On how many guesses they were compared.
+    look
+        After how many in all to look next which of them are hopeless.
+    """
+
+    count: Any
+    keep: Any
+    guesses: Any
+    look: Any
+
+
+@kernel
+def new_halving(count):
+    """The comparison of so many moves, before the first guess."""
+    return Halving(np.int64(count), np.int64(count), np.int64(0), np.int64(FEWEST))
+
+
+@kernel
+def go_on(rules, row, halving, end, seed, method, bench):
+    """Compare up to guess ``end - 1``, or until all but the reference are hopeless."""
+    count, keep, guesses, look = halving
+    while guesses < end and count > 1:
+        more = min(look, end) - guesses
+        compare(rules, row, count, guesses, more, seed, method, bench)
+        guesses += more
+        if guesses == look:
+            count = drop(count, count, guesses, bench)
+            look = next_look(guesses)
+    return Halving(count, keep, guesses, look)
+
+
+@kernel
+def end_round(halving, bench):
+    """Drop the worse half."""
+    keep = half_of(halving.keep)
+    count = drop(halving.count, keep, halving.guesses, bench)
+    return Halving(count, keep, halving.guesses, next_look(halving.guesses))
 
 
 @kernel
@@ -165,18 +226,13 @@ def flat_rows(rules, rows, index, references, priors, playouts, method, bench, a
     for j in range(index.shape[0]):
         row = rows[index[j]]
         seed = take_seed(row)
-        count = begin(rules[0], row, references[j], priors[j], method, bench)
-        keep, tried = count, 0
-        rounds = rounds_for(count)
+        halving = new_halving(begin(rules[0], row, references[j], priors[j], method, bench))
+        rounds = rounds_for(halving.count)
         for _ in range(rounds):
-            end = tried + max(playouts // (rounds * keep), 1)
-            while tried < end and count > 1:
-                more = min(steps_for(tried), end - tried)
-                compare(rules[0], row, count, tried, more, seed, method, bench)
-                tried += more
-                count = drop(count, count if tried < end else half_of(keep), tried, bench)
-            keep = half_of(keep)
-        actions[j] = decide(count, tried, method, bench)
+            end = halving.guesses + max(playouts // (rounds * halving.keep), 1)
+            halving = go_on(rules[0], row, halving, end, seed, method, bench)
+            halving = end_round(halving, bench)
+        actions[j] = decide(halving.count, halving.guesses, method, bench)
 
 
 @kernel
@@ -186,6 +242,6 @@ def begin_row(rules, rows, place, reference, prior, method, bench):
 
 
 @kernel
-def compare_row(rules, rows, place, count, first, more, seed, method, bench):
-    """`compare` for ``rows[place]``."""
-    compare(rules[0], rows[place], count, first, more, seed, method, bench)
+def go_on_row(rules, rows, place, halving, end, seed, method, bench):
+    """`go_on` for ``rows[place]``."""
+    return go_on(rules[0], rows[place], halving, end, seed, method, bench)

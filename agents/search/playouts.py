@@ -1,14 +1,10 @@
-"""Determinized flat Monte Carlo: compare moves by playouts from guessed full games.
+"""Guesses of the full game, playouts from them, and how and with which buffers to search.
 
-A guess is a determinization drawn from the belief. All moves that are compared are tried on the
-same guesses, so that what luck the guesses bring falls out of the differences. The budget is spent
-in parts; after each, half of the moves are dropped (sequential halving), and those that are clearly
-behind are dropped as soon as they are. The *reference*, the move of a policy that needs no search,
-is left only for a clear lead over it.
+A guess is a determinization drawn from the belief. It is played out by scripted policies, or judged
+by a trained critic.
 
-Sources: M. Ginsberg, "GIB: imperfect information in a computationally challenging game", JAIR 14,
-2001 (determinization); Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in
-multi-armed bandits", ICML 2013 (sequential halving).
+Source: M. Ginsberg, "GIB: imperfect information in a computationally challenging game", JAIR 14,
+2001 (determinization).
 """
 
 from __future__ import annotations
@@ -106,6 +102,7 @@ def play_out(rules, row, seat, method):
 
 @kernel
 def _share_at_end(row, seat):
+    """The share of the win in a game that is over, or was cut off."""
     if row.end != End.OUT:
         return 1.0 / row.players_in
     return 1.0 if row.winner == seat else 0.0

@@ -50,8 +50,8 @@ class Tree(NamedTuple):
         The seat that made it.
     child, sibling : int64
         The newest child, and the next older one of the same parent; -1 if there is none.
-    visits, chances, wins : float64
-        How often a node was visited, could have been, and the mover's share of wins.
+    visits, availability, wins : float64
+        How often a node was visited, could have been chosen, and the mover's share of wins.
     path : int64
         The nodes of the present walk.
     size : int64, shape ``(1,)``
@@ -63,7 +63,7 @@ class Tree(NamedTuple):
     child: Any
     sibling: Any
     visits: Any
-    chances: Any
+    availability: Any
     wins: Any
     path: Any
     size: Any
@@ -72,9 +72,9 @@ class Tree(NamedTuple):
 def new_tree(capacity: int) -> Tree:
     """Room for so many nodes, one for each iteration and the root."""
     label, mover, child, sibling = (np.zeros(capacity, np.int64) for _ in range(4))
-    visits, chances, wins = (np.zeros(capacity) for _ in range(3))
+    visits, availability, wins = (np.zeros(capacity) for _ in range(3))
     path, size = np.zeros(512, np.int64), np.zeros(1, np.int64)
-    return Tree(label, mover, child, sibling, visits, chances, wins, path, size)
+    return Tree(label, mover, child, sibling, visits, availability, wins, path, size)
 
 
 @kernel
@@ -84,7 +84,7 @@ def _add(tree, parent, label, mover):
     tree.label[node] = label
     tree.mover[node] = mover
     tree.child[node] = _NONE
-    tree.visits[node] = tree.chances[node] = tree.wins[node] = 0.0
+    tree.visits[node] = tree.availability[node] = tree.wins[node] = 0.0
     if parent != _NONE:
         tree.sibling[node] = tree.child[parent]
         tree.child[parent] = node
@@ -101,7 +101,7 @@ def _find(tree, parent, label):
 
 @kernel
 def _select(rules, row, tree, node, favourite, mask):
-    """The legal move with the highest upper bound; counts the chance of each."""
+    """The legal move with the highest upper bound; counts the availability of each."""
     # The node's value is that of whoever moved there; the others share the rest.
     mine = row.to_act == tree.mover[node]
     value = (tree.wins[node] + 1.0 / row.players_in) / (tree.visits[node] + 1.0)
@@ -112,18 +112,18 @@ def _select(rules, row, tree, node, favourite, mask):
         if not mask[move]:
             continue
         start = value + HEADSTART if move == favourite else value
-        visits, wins, chances = IMAGINED, IMAGINED * start, 0.0
+        visits, wins, available = IMAGINED, IMAGINED * start, 0.0
         child = tree.child[node]
         while child != _NONE:
             if tree.label[child] % rules.n_actions == move:
                 visits += tree.visits[child]
                 wins += tree.wins[child]
-                tree.chances[child] += 1.0
-                chances = max(chances, tree.chances[child])
+                tree.availability[child] += 1.0
+                available = max(available, tree.availability[child])
             child = tree.sibling[child]
-        if chances == 0.0:
-            chances = tree.visits[node]
-        bound = wins / visits + EXPLORE * np.sqrt(np.log(chances + 2.0) / visits)
+        if available == 0.0:
+            available = tree.visits[node]
+        bound = wins / visits + EXPLORE * np.sqrt(np.log(available + 2.0) / visits)
         if bound > most:
             best, most = move, bound
     return best

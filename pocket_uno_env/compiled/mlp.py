@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .kernel import kernel
+from .kernel import inlined, kernel
 
 
 def pack_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -31,6 +31,23 @@ def widest(sizes: np.ndarray) -> int:
     return int(max(sizes, default=0))
 
 
+@inlined
+def add_rows(matrix, x, y):
+    """Add ``x @ matrix`` to ``y``; most of ``x`` is 0, and passed over."""
+    for i in range(matrix.shape[0]):
+        if x[i] != 0:
+            row = matrix[i]
+            for j in range(y.shape[0]):
+                y[j] += x[i] * row[j]
+
+
+@inlined
+def rectify(y):
+    """Replace what is below 0 by 0 (ReLU)."""
+    for j in range(y.shape[0]):
+        y[j] = max(y[j], np.float32(0.0))
+
+
 @kernel
 def run_layers(weights, sizes, x, values):
     """Run a network on ``x`` (shape ``(in,)``); returns its outputs, a slice of ``values``.
@@ -46,14 +63,9 @@ def run_layers(weights, sizes, x, values):
         y = values[start : start + columns]
         bias = at + rows * columns
         y[:] = weights[bias : bias + columns]
-        for i in range(rows):
-            if x[i] != 0:
-                row = weights[at + i * columns : at + (i + 1) * columns]
-                for j in range(columns):
-                    y[j] += x[i] * row[j]
+        add_rows(weights[at:bias].reshape((rows, columns)), x, y)
         if layer < sizes.shape[0] - 2:
-            for j in range(columns):
-                y[j] = max(y[j], np.float32(0.0))
+            rectify(y)
         x = y
         at = bias + columns
     return x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.policies import act_index
+from pocket_uno_env.agents.scripted.policies import act_rows_unchecked
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.engine.legality import is_legal, write_mask
 from pocket_uno_env.row_kernels import step_rows
@@ -201,7 +201,7 @@ def check_rows(rules, rows, policy, decisions, max_cycles):
                 return -3
             if not _conserved(rules[0], row):
                 return -4
-            act_index(rules, rows, index, policy, action)
+            act_rows_unchecked(rules, rows, index, policy, action)
             step_rows(rules, rows, index, action, max_cycles)
             checked += 1
         if row.end != End.RUNNING:

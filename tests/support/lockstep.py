@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env import Rules
-from pocket_uno_env.agents.scripted.policies import Policy, act_index
+from pocket_uno_env.agents.scripted.policies import Policy, act_rows_unchecked
 from pocket_uno_env.engine.deal import new_game
 from pocket_uno_env.engine.legality import write_mask
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
@@ -70,7 +70,7 @@ def lockstep(rules: Rules, num_players: int, seed: int, decisions: int, cap: int
                 game.truncate()
                 continue
             policy = Policy.GREEDY if rng.random() < greed else Policy.RANDOM
-            act_index(table, rows, index, int(policy), action)
+            act_rows_unchecked(table, rows, index, int(policy), action)
             seat, name = int(row["to_act"]), cat.names[action[0]]
             apply(table[0], row, int(action[0]), None, log.clear())
             events = log.events([seat, name])
