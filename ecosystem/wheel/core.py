@@ -22,6 +22,7 @@ for rules, seats in (("pocket", 4), ("classic", 2)):
         over = env.terminations[name] or env.truncations[name]
         env.step(None if over else agent.act(env))
     replay(env.unwrapped.record())
+assert "spiel:BOT" in agents.registry.usages()  # by its entry point
 assert Rules.preset("pocket").deck and "hand_sizes" in pocket_uno_env.describe()
 if hasattr(pettingzoo, "make"):
     pettingzoo.make("aec", "pocket_uno/pocket_uno_v0").reset(seed=1)
