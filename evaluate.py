@@ -1,4 +1,4 @@
-"""Play agents: ``python evaluate.py --help``. The program is `pocket_uno_env.evaluation.program`."""
+"""Play agents: ``python evaluate.py --help``. See `pocket_uno_env.evaluation.program`."""
 
 from pocket_uno_env.cli.program import run_program
 from pocket_uno_env.evaluation.program import main

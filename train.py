@@ -1,4 +1,4 @@
-"""Train an agent: ``python train.py --help``. The program is `pocket_uno_env.training.program`."""
+"""Train an agent: ``python train.py --help``. See `pocket_uno_env.training.program`."""
 
 from pocket_uno_env.cli.program import run_program
 from pocket_uno_env.training.program import main
