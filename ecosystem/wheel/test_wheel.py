@@ -180,4 +180,4 @@ def test_the_extras_play(command: Command, extras: Path, tmp_path: Path) -> None
     )  # fmt: skip
     assert "pocket-2p" in said and json.loads(report.read_text())["format"]
     assert "100" in command(extras, "-m", PACKAGE, "check", games)
-    assert "--web" in command(extras, "-m", f"{PACKAGE}.play.program", "--help")
+    assert "--web" in command(extras, "-m", f"{PACKAGE}.agents.play", "--help")
