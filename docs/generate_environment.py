@@ -128,8 +128,7 @@ def span(ids: range | list[int]) -> str:
 def markdown(text: str) -> str:
     """A docstring's lines as one line of Markdown."""
     line = " ".join(text.split()).replace("``", "`")
-    shown = r"\1 ([render modes](play.md#pictures-windows-films))"
-    return re.sub(r"(`render` shows) \(`[\w.]+`\)", shown, line)
+    return re.sub(r"`modes\.Renderer`", "[render modes](play.md#pictures-windows-films)", line)
 
 
 def table(heads: list[str], rows: list[list[str]], right: int = 0) -> str:

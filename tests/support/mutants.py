@@ -80,10 +80,10 @@ MUTANTS = [
     ),
     (
         "a challenge shows the hand to everyone",
-        "        row.known[challenger, word] |= row.hands[actor, word]\n",
-        "        for seat in range(row.num_players):\n"
-        "            if seat != actor:\n"
-        "                row.known[seat, word] |= row.hands[actor, word]\n",
+        "        row.known[observer, word] |= row.hands[seat, word]\n",
+        "        for other in range(row.num_players):\n"
+        "            if other != seat:\n"
+        "                row.known[other, word] |= row.hands[seat, word]\n",
     ),
     (
         "a hidden gift is forgotten by nobody but the giver",
