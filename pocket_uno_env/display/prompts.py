@@ -18,8 +18,8 @@ class Prompt(NamedTuple):
         What a person is asked in the terminal. ``{actor}``, ``{top}`` and ``{drawn}`` stand for
         the player whose card is in question, the top card and the card drawn.
     explained : str
-        What a person is asked on the page, with the consequences. ``{cards}`` is also the number
-        of cards that a challenge is about, ``{more}`` what the challenger draws who is wrong.
+        What a person is asked on the page, with the consequences: ``{cards}`` stands for how many
+        cards a challenge is about, ``{more}`` for how many a challenger draws who is wrong.
     """
 
     about: str
@@ -92,7 +92,7 @@ PROMPTS = {
         "You may jump in with the same card.",
     ),
 }
-"""For each phase, by its name in `snapshot`."""
+"""For each phase but the end, by its name in `snapshot`."""
 
 MUST_DRAW = "No card of yours can be played: draw one."
 """On the page, instead of the prompt of ``"play"``, to whom has no other choice."""
