@@ -1,1 +1,1 @@
-"""What all programs share: progress, help, exit codes."""
+"""What all programs share: names, streams, exit codes (`program`); progress, help (`progress`)."""

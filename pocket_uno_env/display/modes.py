@@ -1,8 +1,6 @@
-"""The table as text, and the render modes of the environments.
+"""The render modes of the environments.
 
-Text is 80 columns wide and shows a card by its letters and, on a terminal, by its colour: the
-letter of a colour stands in every card's name, so that nothing depends on seeing hues. Pictures and
-windows need the extra ``render`` and are imported when they are asked for.
+Pictures and windows need the extra ``render`` and are imported when they are asked for.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from pocket_uno_env.rules.cards import COLOR_NAMES, COLORS, WILDS
 
+from .prompts import PROMPTS
+
 WIDTH, HEIGHT = 1024, 640
 _SCALE = 2
 """Everything is drawn this much larger and then made smaller, which smooths its edges."""
@@ -125,26 +127,12 @@ def _middle(pen: _Pen, seen: Mapping[str, Any]) -> None:
     pen.text((250, top + 110), arrow, 14, PAPER)
     result = seen["result"]
     if result is None:
-        text = f"player_{seen['to_act']}: {_PHASES[seen['phase']]}"
+        text = f"player_{seen['to_act']}: {PROMPTS[seen['phase']].short}"
     elif result["winner"] is None:
         text = f"the round is {result['end']}"
     else:
         text = f"player_{result['winner']} wins {sum(result['points'])} points"
     pen.text((790, top + 66), text, 18, "#ffe9a8")
-
-
-_PHASES = {
-    "play": "play or draw",
-    "drawn": "play it or keep it",
-    "uno": "say uno?",
-    "catch": "catch?",
-    "challenge": "challenge?",
-    "give": "give a card",
-    "name": "name the colour",
-    "stack": "stack or accept",
-    "swap": "swap with whom?",
-    "jump": "jump in?",
-}
 
 
 class _Pen:

@@ -1,4 +1,7 @@
-"""Text."""
+"""The table as text: 80 columns, cards by their letters and, on a terminal, by their colour.
+
+The letter of a colour stands in every card's name, so that nothing depends on seeing hues.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,9 @@ from typing import Any
 
 from pocket_uno_env.rules.cards import COLOR_NAMES, WILDS
 
+from .prompts import PROMPTS
+
 WIDTH = 80
-_ASKED = {
-    "play": "plays a card or draws",
-    "drawn": "plays the drawn card or keeps it",
-    "uno": "says uno or stays silent",
-    "catch": "catches the silent player or lets go",
-    "challenge": "challenges or accepts",
-    "give": "gives a card",
-    "name": "names the colour",
-    "stack": "stacks a draw card or takes the stack",
-    "swap": "swaps hands with somebody",
-    "jump": "jumps in or passes",
-}
 # Black or white on each hue, whichever is easier to read; wilds are reversed.
 _INKS = {"R": "97;41", "B": "97;44", "G": "30;42", "Y": "30;43", "W": "1;7"}
 
@@ -80,7 +73,7 @@ def hand_lines(hand: Mapping[str, Any], width: int) -> list[list[str]]:
 def _ending(seen: Mapping[str, Any], names: Sequence[str]) -> str:
     result = seen["result"]
     if result is None:
-        return f"{names[seen['to_act']]} {_ASKED[seen['phase']]}"
+        return f"{names[seen['to_act']]} {PROMPTS[seen['phase']].about}"
     if result["winner"] is None:
         return f"the round is {result['end']}: no winner"
     winner = result["winner"]

@@ -1,4 +1,4 @@
-"""Make a film of a game record: a page to step through, in one file that needs nothing else.
+"""Make a film of a game record: a page to step through, one file that needs nothing.
 
     pocket-uno replay games.jsonl --game 3 --agents strong --out game.html
 

@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.web:
             refuse_unused(options)
             refuse_running_loop()
-            from pocket_uno_env.play.web.server import serve  # it needs the extra 'play'
+            from pocket_uno_env.play.web.serve import serve  # it needs the extra 'play'
 
             here = options.host, options.port, options.opponents, options.browser
             return serve(*here, RECORDS, options.origin)

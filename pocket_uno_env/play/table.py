@@ -1,7 +1,7 @@
 """A table with people and agents at it: rounds or a match, one decision at a time.
 
-The table knows everything and tells a seat what it may know (`sight`, `story`). It waits after
-every round, so that people can look at the result, and it always has the record of the game.
+The table knows everything and tells a seat what it may know (`seat_view`, `narration`). It waits
+after every round, so that people can look at the result, and it always has the record of the game.
 """
 
 from __future__ import annotations

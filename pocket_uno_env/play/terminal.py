@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 
+from pocket_uno_env.display.prompts import PROMPTS
 from pocket_uno_env.display.text import WIDTH, card_text, render_text
 from pocket_uno_env.rules.cards import COLOR_NAMES, COLORS, WILDS
 
@@ -23,19 +24,6 @@ its name: "d" draws, "r5" plays R5, "w:b" plays a wild and names blue.
             think you held another card to play
 UNO must be said with one card left, or the others may catch you: two cards.
   ?  this help    t  the table    q  leave; the record is kept"""
-
-_QUESTIONS = {
-    "play": "Your turn. Play a card, or draw one",
-    "drawn": "You drew {drawn}. Play it, or keep it",
-    "uno": "One card left! Say it, before somebody notices",
-    "catch": "{actor} has one card left and said nothing",
-    "challenge": "{actor} played {top}. Challenge it, or draw the cards",
-    "give": "Give one of your cards to the next player",
-    "name": "Name the colour",
-    "stack": "Answer with a draw card, or take all the cards",
-    "swap": "With whom do you swap hands?",
-    "jump": "You may jump in",
-}
 
 
 class Left(Exception):
@@ -149,7 +137,7 @@ class Terminal:
         self.write("")
         self._show_table()
         actor = "?" if seen["actor"] is None else self.table.names[seen["actor"]]
-        question = _QUESTIONS[seen["phase"]].format(
+        question = PROMPTS[seen["phase"]].question.format(
             drawn=seen["drawn"], top=seen["top"], actor=actor
         )
         self.write(f"{question}:")

@@ -37,7 +37,8 @@ from pocket_uno_env.play.web import server as servers
 from pocket_uno_env.play.web.doors import Doors, is_local
 from pocket_uno_env.play.web.hall import Hall, HallError
 from pocket_uno_env.play.web.messages import FIELDS, MAX_BYTES, MessageError, read
-from pocket_uno_env.play.web.server import Server, serve
+from pocket_uno_env.play.web.serve import serve
+from pocket_uno_env.play.web.server import Server
 from pocket_uno_env.play.web.threads import NAME, in_thread
 
 NEW = {

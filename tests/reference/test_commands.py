@@ -434,3 +434,16 @@ def test_the_module_runs(file: Path) -> None:
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     write(file, {**round_of(1), "players": ["é", "b", "c"]})
     assert "0 ?  " in run("show", str(file), env=ascii_only).stdout
+
+
+def test_no_engine_is_loaded(file: Path) -> None:
+    write(file, round_of(1))
+    code = (
+        "import sys; from pocket_uno_env.__main__ import main;"
+        f"main(['check', {str(file)!r}]); main(['show', {str(file)!r}]); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = {
+        name.split(".")[1] for name in done.stdout.split() if name.startswith("pocket_uno_env.")
+    }
+    assert ours <= {"__main__", "arguments", "cli", "envs", "files", "reference", "version"}

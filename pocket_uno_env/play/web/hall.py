@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pocket_uno_env.agents import AgentError, describe, names, networks
+from pocket_uno_env.display.prompts import MUST_DRAW, PROMPTS
 from pocket_uno_env.play.guarded import Guarded, load_guarded
 from pocket_uno_env.play.table import Table, TableError
 from pocket_uno_env.rules.rules import HOUSE_RULES, PRESETS, Rules
@@ -111,11 +112,15 @@ class Hall:
         self.tables: list[Guests] = []
 
     def welcome(self) -> dict[str, Any]:
-        """What a page needs to know to begin: the agents and the rules that there are."""
+        """What a page needs to know to begin: agents, rules and prompts."""
         return {
             "type": "welcome",
             "agents": [{"name": name, "about": self._about(name)} for name in self.offered],
             "rules": [rules_of(Rules.preset(name)) for name in PRESETS],
+            "prompts": {
+                "must draw": MUST_DRAW,
+                **{phase: prompt.explained for phase, prompt in PROMPTS.items()},
+            },
         }
 
     def agent(self, name: str) -> Guarded:

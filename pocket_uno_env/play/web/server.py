@@ -1,7 +1,7 @@
-"""The server of the page: HTTP for files and records, one WebSocket for each open page.
+"""The web application of the page: HTTP for files and records, one WebSocket for each open page.
 
 The server is the authority: it checks every message, and a page holds nothing but what it was
-told. It listens on this machine alone unless told otherwise, and answers no other site's pages.
+told. It answers no other site's pages. `serve` runs it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import logging
 import sys
 import threading
 import time
-import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from pocket_uno_env.play.analysis import analyse
 from pocket_uno_env.play.estimate import estimate
 from pocket_uno_env.play.film import ReplayError, film, film_text, page_of, read_records
 from pocket_uno_env.play.guarded import Guarded
-from pocket_uno_env.play.table import Table, TableError, write_record
+from pocket_uno_env.play.table import TableError, write_record
 from pocket_uno_env.rules.rules import RulesError
 
 from . import hall as halls
@@ -373,64 +372,3 @@ def _mistake(error: Exception) -> str:
     """What to say of an error that should not be; whoever runs the server sees where it was."""
     log.error("a mistake of the server's", exc_info=error)
     return f"the server made a mistake ({type(error).__name__}); nothing has changed"
-
-
-def serve(
-    host: str,
-    port: int,
-    agents: Sequence[str],
-    browser: bool,
-    records: Path | None = None,
-    origins: Sequence[str] = (),
-) -> int:
-    """Serve the page until it is stopped; the exit code.
-
-    Parameters
-    ----------
-    host, port
-        Where to listen; port 0 takes a free one.
-    agents : sequence of str
-        Agents offered beside the registered ones.
-    browser : bool
-        Whether to open the page.
-    records : Path, optional
-        A folder for the records of games.
-    origins : sequence of str
-        Where a proxy serves the page.
-    """
-    if not 0 <= port < 2**16:
-        raise ValueError(f"--port is {port}; expected a number from 0 to {2**16 - 1}")
-    server = Server(agents, records, Doors(host, origins))
-    try:
-        _warm_up(server.hall)
-        asyncio.run(_serve(server, host, port, browser))
-    except KeyboardInterrupt:
-        print("\nThe server has stopped.")
-    return 0
-
-
-def _warm_up(hall: Hall) -> None:
-    """Play a round, so that everything is compiled before the first page asks for it."""
-    table = Table("pocket", [hall.agent("strong")] * 2, match=False, seed=0)
-    analyse(table.rules, table.rows.copy(), hall.agent("strong"))
-    while table.running:
-        table.sight(0)
-        table.ask_agent()
-
-
-async def _serve(server: Server, host: str, port: int, browser: bool) -> None:
-    runner = web.AppRunner(server.app(), **RUNNING)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{runner.addresses[0][1]}/"
-        print(f"Playing at {address} (Ctrl-C stops the server)", flush=True)
-        if not server.doors.local:
-            print("Everyone who can reach this address can play.", flush=True)
-        if browser:
-            webbrowser.open(address)
-        await asyncio.Event().wait()
-    finally:
-        await runner.cleanup()

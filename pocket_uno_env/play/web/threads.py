@@ -1,4 +1,4 @@
-"""Work beside the talking."""
+"""Work in threads, beside the event loop."""
 
 from __future__ import annotations
 

@@ -155,20 +155,10 @@
       if (!yours()) return `${all[sight.to_act]} ${watching() ? "decides" : "is thinking"}…`;
       if (waiting) return "…";
       if (choosing) return `Which colour for the ${spoken(choosing)}?`;
-      const four = sight.top === "W+4", cards = four ? 4 : 2;
-      return {
-        play: sight.legal.length === 1 ? "No card of yours can be played: draw one." : "Your turn: play a card, or draw one.",
-        drawn: `You drew ${sight.drawn ? spoken(sight.drawn) : "a card"}: play it, or keep it.`,
-        uno: "One card left! Say UNO. If you stay silent, the others may catch you, and you draw two.",
-        catch: `${other} has one card left and did not say UNO. Catch it, and it draws two.`,
-        challenge: `${other} played a ${spoken(sight.top)} on you. Challenge it if you think that ${other} could have played `
-          + `another card: if so, ${other} draws ${cards}; if not, you draw ${cards + 2}. Or accept, and draw ${cards}.`,
-        give: "Give one card of your hand to the next player. Click it.",
-        name: "Name the colour to begin with.",
-        stack: "Answer with a draw card, or accept all the cards of the stack.",
-        swap: "With whom do you swap hands?",
-        jump: "You may jump in with the same card.",
-      }[sight.phase];
+      const cards = sight.top === "W+4" ? 4 : 2;
+      const words = { actor: other, top: spoken(sight.top), drawn: sight.drawn ? spoken(sight.drawn) : "a card", cards, more: cards + 2 };
+      const must = sight.phase === "play" && sight.legal.length === 1;
+      return welcome.prompts[must ? "must draw" : sight.phase].replace(/\{(\w+)\}/g, (_, word) => words[word]);
     }
 
     function chooser() {

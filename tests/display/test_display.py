@@ -19,8 +19,10 @@ from hidden_cards import permute_hidden
 from pocket_uno_env import pocket_uno_v0
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.display.narration import seat_names, seen_events
+from pocket_uno_env.display.prompts import PROMPTS
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.display.text import hand_lines, render_text
+from pocket_uno_env.rules.phases import Phase
 
 PLAYERS = ["ann", "bob", "cid"]
 HANDS = [
@@ -123,6 +125,15 @@ def test_no_event_shows_a_card_that_was_drawn_unseen(rules: Any, num_players: in
 
 def test_same_names_are_told_apart() -> None:
     assert seat_names(["greedy", "you", "greedy"]) == ["greedy 0", "you", "greedy 2"]
+
+
+def test_every_phase_has_a_prompt() -> None:
+    assert set(PROMPTS) == {phase.name.lower() for phase in Phase if phase != Phase.OVER}
+    for prompt in PROMPTS.values():
+        words = re.findall(r"\{(\w*)\}", prompt.question)
+        assert set(words) <= {"actor", "top", "drawn"}
+        words = re.findall(r"\{(\w*)\}", prompt.explained)
+        assert set(words) <= {"actor", "top", "drawn", "cards", "more"}
 
 
 def test_text_fits_a_terminal_however_many_cards() -> None:
