@@ -127,7 +127,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_plays_without_pytorch(file: Path) -> None:
     code = (
-        "import sys; from pocket_uno_env.agents import load; from pocket_uno_env.evaluation.arena import play;"
+        "import sys; from pocket_uno_env.agents import load;"
+        "from pocket_uno_env.evaluation.arena import play;"
         f"(games,) = play('pocket', 2, [load({str(file)!r}), load('random')], 20, 1);"
         "print(games.win_rates(0).mean(), *{'torch', 'onnx', 'safetensors'} & set(sys.modules))"
     )
