@@ -21,7 +21,7 @@ from pocket_uno_env.batch import Batch
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.envs.gym import PocketUnoEnv
 from pocket_uno_env.envs.learner_games import LearnerGames
-from pocket_uno_env.evaluation import arena, tournament
+from pocket_uno_env.evaluation import arena
 from pocket_uno_env.evaluation.fingerprint import fingerprint
 from pocket_uno_env.evaluation.plan import THINKER_DEALS, plan_of
 from pocket_uno_env.play.analysis import analyse
@@ -480,7 +480,7 @@ def test_a_search_is_as_repeatable_as_its_policy():
 def test_agents_that_think_are_played_in_small_portions():
     plans = [plan_of([name, "greedy"], deals=4) for name in ("greedy", "noisy:0.1")]
     thinking = plan_of(["noisy:0.1,search:100ms", "greedy"], deals=4)
-    assert [plan.chunk_deals for plan in plans] == [tournament.CHUNK_DEALS] * 2
+    assert [plan.chunk_deals for plan in plans] == [arena.CHUNK_DEALS] * 2
     assert thinking.chunk_deals == THINKER_DEALS
 
 
