@@ -26,6 +26,8 @@ from pocket_uno_env.rules.phases import Phase
 from pocket_uno_env.rules.rules import Rules, RulesError
 
 PHASES = ("play", "drawn", "challenge", "uno", "catch", "give")
+_NOT_ASKED = ("stack", "swap", "jump", "name")
+"""Decisions under house rules, and of an opening wild's colour: no position describes them."""
 _FIELDS = {
     "rules", "hand", "top", "color", "others", "direction", "discards", "scores", "phase",
     "drawn", "before_top", "before_color", "silent",
@@ -51,7 +53,8 @@ class Position:
     direction : int
         1 clockwise, -1 counter-clockwise.
     discards : list of str
-        The cards under the top card, the lowest first, as far as you remember them.
+        The cards under the top card, the lowest first, as far as you remember them; without
+        `before_top`, where there is one.
     scores : list of int
         Match points, you first.
     phase : str
@@ -82,7 +85,8 @@ def read_position(fields: Mapping[str, Any]) -> Position:
     ----------
     fields : dict
         ``hand``, ``top``, ``others`` (hand sizes, from your left), and if need be ``rules``
-        (default "pocket"), ``color`` (for a wild on top), ``direction``, ``discards``, ``scores``,
+        (default "pocket"), ``color`` (for a wild on top), ``direction``, ``discards`` (the cards
+        under the top card, or under ``before_top`` where that is needed), ``scores``,
         ``phase`` (default "play") with ``drawn``; ``before_top`` and ``before_color``, what the
         last card was played upon (challenge, uno, catch, give); ``silent``, the seat to catch.
     """
@@ -111,7 +115,8 @@ def read_position(fields: Mapping[str, Any]) -> Position:
         raise AdviceError(f"'direction' is {excerpt(direction)}; expected 1 (clockwise) or -1")
     phase = fields.get("phase", "play")
     if phase not in PHASES:
-        raise AdviceError(f"'phase' is {excerpt(phase)}; expected one of {list(PHASES)}")
+        why = "; the advisor is not asked such decisions" if phase in _NOT_ASKED else ""
+        raise AdviceError(f"'phase' is {excerpt(phase)}; expected one of {list(PHASES)}{why}")
     drawn, before = fields.get("drawn"), fields.get("before_top")
     before = None if before is None else _card(rules, "before_top", before)
     silent = fields.get("silent")
@@ -256,10 +261,13 @@ def _take(rules: Rules, rows: Any, name: str) -> None:
 
 def _hidden(position: Position, setup: _Setup) -> list[str]:
     """The cards that you cannot see, checked: none twice, and enough for the other hands."""
+    top, under = "the top card", "the cards under it"
+    if position.phase not in ("play", "drawn"):
+        top, under = "'before_top'", "'discards', the cards under 'before_top'"
     places = {
         "your hand": setup.own,
-        "the top card": [setup.top],
-        "the cards under it": position.discards,
+        top: [setup.top],
+        under: position.discards,
         "the card drawn": setup.pile,
         "the card just played": [setup.held] if setup.held is not None else [],
     }

@@ -32,6 +32,27 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
         yield file
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, if they are not there; FileError says why that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            taken = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+            link = _dangling(folder)
+            why = f"{taken} is a file" if link is None else f"{link}, which is not there"
+        raise FileError(f"cannot make the folder {folder}: {why}") from error
+
+
+def _dangling(path: Path) -> str | None:
+    """Where a link on the way to `path` leads, if nothing is there; None if there is no such."""
+    for link in (path, *path.parents):
+        if link.is_symlink() and not link.exists():
+            return f"{link} is a link to {os.path.realpath(link)}"
+    return None
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """What the system says against writing here becomes a FileError that names `path`.
@@ -66,7 +87,11 @@ def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
     if os.path.isdir(place):
         raise FileError(f"cannot write {path}: it is a folder")
     if not os.path.isdir(place.parent):
-        raise FileError(f"cannot write {path}: there is no folder {path.parent}")
+        link = _dangling(path)
+        why = f"{link}, and there is no folder {place.parent}"
+        if link is None:
+            why = f"there is no folder {path.parent}"
+        raise FileError(f"cannot write {path}: {why}")
     with writing(path):
         file = part.open(mode, **how)  # type: ignore[call-overload]
     try:

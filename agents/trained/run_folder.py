@@ -25,7 +25,14 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from pocket_uno_env.files import FileError, parse_json, read_json, write_json, write_whole
+from pocket_uno_env.files import (
+    FileError,
+    make_folder,
+    parse_json,
+    read_json,
+    write_json,
+    write_whole,
+)
 from pocket_uno_env.rules.rules import Rules, RulesError
 
 FORMAT = "pocket-uno-run/1"
@@ -100,7 +107,7 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
     """
     if out is None:
         try:
-            Path("runs").mkdir(exist_ok=True)
+            make_folder(Path("runs"))
             for number in itertools.count(1):
                 folder = Path("runs") / f"{rules}-{num_players}p-{number}"
                 try:
@@ -108,14 +115,18 @@ def new_folder(out: Path | None, rules: str, num_players: int) -> Path:
                 except FileExistsError:
                     continue
                 return folder
+        except FileError as error:
+            raise RunError(str(error)) from error
         except OSError as error:
             raise RunError(f"cannot make the folder {error.filename}: {error.strerror}") from error
     assert out is not None
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         taken = any(path.name != ".lock" for path in out.iterdir())
+    except FileError as error:
+        raise RunError(str(error)) from error
     except OSError as error:
-        raise RunError(f"cannot make the folder {out}: {error}") from error
+        raise RunError(f"cannot read the folder {out}: {error.strerror}") from error
     if taken:
         hint = f"go on with it by --resume {out}, or " if (out / CONFIG).exists() else ""
         raise RunError(f"{out} is not empty; {hint}choose another --out")
@@ -327,7 +338,8 @@ def save_checkpoint(
     try:
         (folder / CHECKPOINTS).mkdir(exist_ok=True)
     except OSError as error:
-        raise RunError(f"cannot make the folder {folder / CHECKPOINTS}: {error}") from error
+        why = error.strerror or error
+        raise RunError(f"cannot make the folder {folder / CHECKPOINTS}: {why}") from error
     path = folder / CHECKPOINTS / f"{stage}-{steps:012d}.safetensors"
     save_tensors(path, tensors, about)
     _delete(checkpoints(folder)[:-keep])

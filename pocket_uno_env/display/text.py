@@ -28,7 +28,7 @@ def render_text(
     seen : dict
         As `seat_view.sight` makes it.
     players : sequence of str, optional
-        What to call the seats; default ``player_0``, ``player_1``, ...
+        What to call the seats; default ``player_0``, ``player_1``, ... The viewer may be "you".
     color : bool
         Colour the cards by ANSI escape sequences, as terminals and notebooks show them.
     """
@@ -78,6 +78,7 @@ def _ending(seen: Mapping[str, Any], names: Sequence[str]) -> str:
         return f"the round is {result['end']}: no winner"
     winner = result["winner"]
     points = result["points"][winner]
+    are, score = ("are", "score") if names[winner] == "you" else ("is", "scores")
     if points == 0 and any(result["points"]):  # elimination: the others score against themselves
-        return f"{names[winner]} is out; the others take the points they hold"
-    return f"{names[winner]} is out and scores {points}"
+        return f"{names[winner]} {are} out; the others take the points they hold"
+    return f"{names[winner]} {are} out and {score} {points}"

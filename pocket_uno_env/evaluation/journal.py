@@ -26,7 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from pocket_uno_env.files import FileError, only_writer, read_json, remove_partial, write_json
+from pocket_uno_env.files import (
+    FileError,
+    make_folder,
+    only_writer,
+    read_json,
+    remove_partial,
+    write_json,
+)
 from pocket_uno_env.rules.phases import End
 
 from .arena import COLUMNS, Games
@@ -232,9 +239,9 @@ def read_plan(folder: Path) -> tuple[Plan, dict[str, Any]]:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise JournalError(f"cannot make the folder {folder}: {error.strerror}") from error
+        make_folder(folder)
+    except FileError as error:
+        raise JournalError(str(error)) from error
 
 
 def _begin(folder: Path, plan: Plan, about: Mapping[str, Any]) -> None:

@@ -7,7 +7,8 @@ The position is a JSON object. You are seat 0, seat 1 is on your left.
   hand       your cards, such as ["R5", "W+2"]
   top        the top card, and color ("red" or "R") if it is a wild
   others     how many cards the others hold, from your left
-  rules, direction (1 or -1), discards (the cards under the top card), scores
+  rules, direction (1 or -1), scores
+  discards   the cards under the top card, or under before_top where that is given
   phase      play (default), drawn, challenge, uno, catch or give
   drawn      in phase drawn: the card you drew
   before_top, before_color   in the last four: what the top card was played on
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps(found))
         return 0
-    names = ["you", *(f"seat {seat}" for seat in range(1, len(found["sight"]["hands"])))]
+    names = ["seat 0 (you)", *(f"seat {seat}" for seat in range(1, len(found["sight"]["hands"])))]
     print(render_text(found["sight"], names, sys.stdout.isatty()))
     for advice in found["advice"]:
         console().print(_table(advice))

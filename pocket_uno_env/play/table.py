@@ -20,7 +20,7 @@ from pocket_uno_env.engine.deal import new_game
 from pocket_uno_env.engine.payoff import match_winner
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply, truncate
-from pocket_uno_env.files import FileError, write_json
+from pocket_uno_env.files import make_folder, write_json, writing
 from pocket_uno_env.records.record import Log, Transcript, deal_entry, game_record
 from pocket_uno_env.row_kernels import first_illegal
 from pocket_uno_env.rows import legal_names
@@ -212,8 +212,6 @@ class Table:
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a record and make its folder if need be; FileError says why that cannot be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
+    with writing(path):
         write_json(path, record, indent=None)
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from error

@@ -79,7 +79,7 @@ def export(agent: PolicyAgent, file: Path, positions: int = 2000) -> float:
                 f"the ONNX network differs from {agent.name!r} by {difference:.1e} of the largest "
                 f"logit; expected at most {TOLERANCE:.0e}. Nothing was written"
             )
-        file.parent.mkdir(parents=True, exist_ok=True)
+        files.make_folder(file.parent)
         files.write_whole(file, data)
     except OSError as error:
         raise AgentError(f"cannot write {error.filename or file}: {error.strerror}") from error

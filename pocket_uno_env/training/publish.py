@@ -71,7 +71,7 @@ def publish(options: Options) -> Path:
         assert rate.low is not None and rate.high is not None  # there are several deals
         rates[rival] = {"mean": rate.mean, "low": rate.low, "high": rate.high}
         print(f"{rival}: {100 * rate.mean:.1f} % ({100 * rate.low:.1f}-{100 * rate.high:.1f})")
-    options.out.mkdir(parents=True, exist_ok=True)
+    files.make_folder(options.out)
     weights = options.out / f"{options.name}.safetensors"
     run_folder.save_tensors(weights, tensors)
     card = {

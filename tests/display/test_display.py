@@ -149,6 +149,17 @@ def test_text_fits_a_terminal_however_many_cards() -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == render_text(seen)
 
 
+def test_the_viewer_is_spoken_to_as_you() -> None:
+    env = raw_env(4)
+    for _ in play(env, Policy.GREEDY):
+        pass
+    seen = sight(env.rules, env.rows, 0)
+    names = ["greedy", "greedy"]
+    names[seen["result"]["winner"]] = "you"
+    assert re.search(r"^you are out and score \d+$", render_text(seen, names), re.MULTILINE)
+    assert re.search(r"^player_\d is out and scores \d+$", render_text(seen), re.MULTILINE)
+
+
 def test_ansi_is_colored_unless_it_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     env = raw_env(1, render_mode="ansi")

@@ -182,7 +182,12 @@ IMPOSSIBLE = [
     ({"x" * 10_000: 1}, "there is no field 'xxx"),
     ({"top": []}, "'top' has []"),
     ({"phase": []}, "'phase' is []"),
-    ({"phase": "stack"}, "'phase' is 'stack'"),
+    ({"phase": "stack"}, "'give']; the advisor is not asked such decisions"),
+    ({"phase": "staple"}, "'phase' is 'staple'; expected one of"),
+    (
+        {"phase": "challenge", "top": "W+2", "color": "B", "before_top": "R3", "discards": ["R3"]},
+        "R3 is there 2 times ('before_top' and 'discards', the cards under 'before_top')",
+    ),
     ({"top": "W"}, "'color' is missing"),
     ({"phase": "drawn"}, "'drawn' is missing; expected the card that you drew"),
     ({"phase": "drawn", "drawn": "B2"}, "'drawn' is 'B2'; expected the card that you drew"),
@@ -297,6 +302,14 @@ def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = run(capsys, str(file), "--json")
     assert code == 0 and json.loads(out)["advice"][0]["agent"] == "strong"
+
+
+def test_the_command_says_who_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "position.json"
+    for changed, says in [({}, "plays a card or draws"), (PHASES[1][0], "challenges or accepts")]:
+        file.write_text(json.dumps({**PLAIN, **changed}))
+        code, out, _ = run(capsys, str(file), "--agents", "greedy")
+        assert code == 0 and f"\nseat 0 (you) {says}\n" in out
 
 
 def test_the_command_reads_standard_input(

@@ -292,9 +292,16 @@ def test_a_game_with_a_broken_agent_ends_in_a_sentence(
     check_record(json.loads(record.read_text()))
 
 
-@pytest.mark.parametrize("place", ["/dev/full", "/proc/game.jsonl", "/proc/no/game.jsonl"])
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("/dev/full", "write /dev/full"),
+        ("/proc/game.jsonl", "write /proc/game.jsonl"),
+        ("/proc/no/game.jsonl", "make the folder /proc/no"),
+    ],
+)
 def test_a_record_that_cannot_be_written_stops_no_game(
-    place: str, capsys: pytest.CaptureFixture[str]
+    place: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A full disk, and folders where nobody can write."""
     table = seated("greedy")
@@ -304,7 +311,7 @@ def test_a_record_that_cannot_be_written_stops_no_game(
              on_change=keeper.keep).play()  # fmt: skip
     assert table.over and not keeper.kept
     err = capsys.readouterr().err
-    assert err.count("\n") == 1 and f"The record is not kept: cannot write {place}: " in err
+    assert err.count("\n") == 1 and f"The record is not kept: cannot {says}: " in err
 
 
 def test_a_folder_where_nobody_can_write_stops_no_game(

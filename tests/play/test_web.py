@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import random
 import socket
@@ -43,8 +44,11 @@ from pocket_uno_env.play.web.threads import NAME, in_thread
 
 NEW = {
     "do": "new", "rules": "pocket", "seats": ["person", "greedy"], "match": False, "pace": 0,
-    "seed": 3,
 }  # fmt: skip
+
+
+SEED = 3
+"""The deal of all tables, unless a test names others."""
 
 
 class Page:
@@ -93,7 +97,7 @@ def with_server(
     scenario: Callable[[TestClient[Any, Any], Server], Awaitable[None]], **options: Any
 ) -> Server:
     """Run a scenario against a server on a free port of this machine."""
-    server = Server(**options)
+    server = Server(**{"seeds": itertools.repeat(SEED), **options})
 
     async def run() -> None:
         site = TestServer(server.app())
@@ -113,9 +117,14 @@ def with_server(
     return server
 
 
+def dealt(new: dict[str, Any]) -> halls.Place:
+    """A new table of the deal `SEED`."""
+    return Hall(seeds=[SEED]).open(new)
+
+
 def a_record() -> str:
     """A round of two agents, as a line of a file."""
-    table = Hall().open({**NEW, "seats": ["greedy", "counter"]}).guests.table
+    table = dealt({**NEW, "seats": ["greedy", "counter"]}).guests.table
     while table.running:
         table.ask_agent()
     return json.dumps(table.record())
@@ -146,8 +155,7 @@ def test_hidden_cards_never_reach_a_page(rules: str, opponents: list[str]) -> No
     async def scenario(client: TestClient[Any, Any], server: Server) -> None:
         async with opened(client) as page:
             for seed in range(4):
-                new = {**NEW, "rules": rules, "seats": ["person", *opponents], "seed": seed}
-                await page.say(**new)
+                await page.say(**{**NEW, "rules": rules, "seats": ["person", *opponents]})
                 await page.hear("seated")
                 table = server.hall.tables[-1].table
                 copies = Counter(table.rules.deck)
@@ -186,13 +194,12 @@ def test_hidden_cards_never_reach_a_page(rules: str, opponents: list[str]) -> No
                 assert event["cards"] is None
                 assert not any(kind in event["text"].split(" ") for kind in copies)
 
-    with_server(scenario)
+    with_server(scenario, seeds=range(4))
 
 
 def test_what_is_sent_does_not_depend_on_hidden_cards() -> None:
     rng, moved = np.random.default_rng(0), 0
-    hall = Hall()
-    place = hall.open({**NEW, "seats": ["person", "greedy", "strong"]})
+    place = dealt({**NEW, "seats": ["person", "greedy", "strong"]})
     table = place.guests.table
     while table.running:
         before, saved = json.dumps(halls.state(place)), table.rows.copy()
@@ -229,7 +236,7 @@ def test_a_whole_match_and_its_record(tmp_path: Path) -> None:
                 check_record(record)
                 assert len(record["rounds"]) == rounds
                 # The seed would tell the deals to come.
-                assert record["seed"] == (3 if state["over"] else None)
+                assert record["seed"] == (SEED if state["over"] else None)
                 if state["over"]:
                     break
                 await page.say(do="next", turn=state["turn"])
@@ -239,6 +246,42 @@ def test_a_whole_match_and_its_record(tmp_path: Path) -> None:
     with_server(scenario, records=tmp_path)
     (file,) = tmp_path.glob("*.jsonl")
     check_record(json.loads(file.read_text()))
+
+
+def test_no_page_chooses_or_learns_the_deal() -> None:
+    """At a second table of agents with the same deal it would see every hand of the first."""
+
+    async def scenario(client: TestClient[Any, Any], server: Server) -> None:
+        async with opened(client) as page:
+            for seed in (SEED, 0, None):
+                error = await page.ask("error", **NEW, seed=seed)
+                assert "'new' has no field 'seed'" in error["error"]
+            assert not server.hall.tables
+            deals = set()
+            for seats in (["person", "person"], ["greedy", "greedy"], ["greedy", "greedy"]):
+                await page.say(**{**NEW, "seats": seats, "match": True, "pace": None})
+                await page.hear("state")
+                table = server.hall.tables[-1].table
+                deals.add(json.dumps(table.sight(None)["hands"]))
+                if seats[0] == "greedy":  # every hand is open, so its record is given at any time
+                    assert (await page.ask("record", do="record"))["record"]["seed"] is None
+            assert len(deals) == 3
+            assert not any("seed" in m for m in page.heard)
+
+    with_server(scenario, seeds=())
+
+
+def test_a_seed_is_told_at_the_end_of_the_game_alone() -> None:
+    place = dealt({**NEW, "seats": ["greedy", "greedy"], "match": True})
+    table = place.guests.table
+    while not table.over:
+        assert halls.record(place)["seed"] is None
+        while table.running:
+            table.ask_agent()
+        if not table.over:
+            table.next_round()
+    assert halls.record(place)["seed"] == SEED
+    assert "seed" not in halls.state(place)
 
 
 def test_people_play_each_other_each_with_a_link_of_their_own() -> None:
@@ -459,7 +502,8 @@ REFUSED = [
     ({**NEW, "rules": {"symbols": {"1": HUGE}}}, "Rules.symbols['1'] is 999"),
     ({**NEW, "rules": {"wild_copies": {"W": HUGE}}}, "Rules.wild_copies['W'] is 999"),
     ({**NEW, "rules": {"symbols": {"x" * 9999: 1}}}, "Rules.symbols names 'xxx"),
-    ({**NEW, "seed": -4}, "'seed' is -4"),
+    ({**NEW, "seed": 3}, "'new' has no field 'seed'"),
+    ({**NEW, "seed": None}, "'new' has no field 'seed'"),
 ]
 
 

@@ -10,7 +10,7 @@ import asyncio
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,10 +102,15 @@ class Hall:
     agents : sequence of str
         Agents that may be named beside the registered ones, such as trained runs: a page can name
         these alone, so that it can make the server load nothing else.
+    seeds : iterable of int
+        The deals of the tables to come, one for each, for tests and pictures. Without, and after
+        the last, the operating system deals. A page never names a seed: at a second table with the
+        deal of the first, played by agents alone, it would see every hand.
     """
 
-    def __init__(self, agents: Sequence[str] = ()) -> None:
+    def __init__(self, agents: Sequence[str] = (), seeds: Iterable[int] = ()) -> None:
         self.offered = list(dict.fromkeys([*agents, *names(), *networks()]))
+        self._seeds = iter(seeds)
         self._agents: dict[str, Guarded] = {}
         self._loading, self._seating = threading.Lock(), threading.Lock()
         self._places: dict[str, Place] = {}
@@ -151,7 +156,9 @@ class Hall:
         agents = [None if name == PERSON else self.agent(name) for name in message["seats"]]
         if None in agents and any(agent is not None and agent.clairvoyant for agent in agents):
             raise HallError("an agent that sees all hands plays against agents only")
-        table = Table(rules, agents, message["match"], message["seed"])
+        with self._seating:
+            seed = next(self._seeds, None)
+        table = Table(rules, agents, message["match"], seed)
         guests = Guests(table, message["pace"], page)
         people: list[int | None] = [i for i, agent in enumerate(agents) if agent is None]
         for seat in people or [None]:
@@ -247,10 +254,10 @@ def check_analysis(place: Place, message: dict[str, Any]) -> None:
 
 
 def record(place: Place) -> dict[str, Any]:
-    """The record of the game; a person's while it goes on tells nothing of what is to come."""
+    """The record of the game; while it goes on it tells nothing of what is to come."""
     table = place.guests.table
     made = table.record(finished_only=place.seat is not None)
-    return made if place.seat is None or table.over else {**made, "seed": None}
+    return made if table.over else {**made, "seed": None}
 
 
 def _check_turn(place: Place, message: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 | ``do`` | fields |
 |---|---|
-| ``new`` | ``rules``, ``seats``, ``match``, ``pace``, ``seed`` |
+| ``new`` | ``rules``, ``seats``, ``match``, ``pace`` |
 | ``sit`` | ``token`` |
 | ``act`` | ``turn``, ``action`` |
 | ``step``, ``next`` | ``turn`` |
@@ -65,7 +65,6 @@ FIELDS: Mapping[str, Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
         "seats": (f"a list of 2 to 10 names of agents or {PERSON!r}", _are_seats),
         "match": ("true or false", lambda value: isinstance(value, bool)),
         "pace": _PACE,
-        "seed": _or_null(_whole(0, 2**53)),
     },
     "sit": {"token": _text(64)},
     "act": {"turn": _TURN, "action": _text(40)},

@@ -11,7 +11,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,18 @@ class Server:
         A folder that gets the record of every game, written after each round.
     doors : Doors, optional
         Which hosts and origins are answered; without it this machine's alone.
+    seeds : iterable of int
+        The deals of the tables to come (`hall.Hall`), for tests and pictures.
     """
 
     def __init__(
-        self, agents: Sequence[str] = (), records: Path | None = None, doors: Doors | None = None
+        self,
+        agents: Sequence[str] = (),
+        records: Path | None = None,
+        doors: Doors | None = None,
+        seeds: Iterable[int] = (),
     ) -> None:
-        self.hall = Hall(agents)
+        self.hall = Hall(agents, seeds)
         for name in agents:
             self.hall.agent(name)  # a wrong name should stop the server, not a game
         self.records = records

@@ -28,7 +28,7 @@
           form.phase === "catch" ? field("Who is silent", text("silent", "1 is on my left")) : null,
           field("Cards of the others", text("others", "from my left, such as 5 or 4 2 7")),
           field("Direction", select("direction", [["1", "clockwise"], ["-1", "counter-clockwise"]])),
-          box("discards", "Seen before, under the top card"),
+          box("discards", `Seen before, under ${needsBefore ? "what it was played on" : "the top card"}`),
           palette(rules),
           field("Agent", select("agent", welcome.agents.map((agent) => [agent.name, agent.name]))),
           el("button", { class: "go", type: "submit" }, "Advise")),

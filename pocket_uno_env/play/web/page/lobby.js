@@ -69,7 +69,7 @@
       const house = Object.entries(kept.house).filter(([, value]) => value);
       start({
         do: "new", rules: house.length ? { name: kept.rules, ...Object.fromEntries(house) } : kept.rules,
-        seats: kept.seats, match: kept.match, pace: kept.pace === "" ? null : Number(kept.pace), seed: null,
+        seats: kept.seats, match: kept.match, pace: kept.pace === "" ? null : Number(kept.pace),
       });
     }
   }
