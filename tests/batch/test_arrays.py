@@ -168,7 +168,7 @@ def view(name: str) -> Case:
 
 
 def learner_games() -> LearnerGames:
-    games = LearnerGames(GAMES, RULES, 2, ["greedy", "random"], "win", 1000)
+    games = LearnerGames(GAMES, RULES, 2, ["greedy", "random"], max_cycles=1000)
     games.start(np.uint64(1))
     games.look()
     return games
@@ -484,7 +484,7 @@ def test_there_is_nothing_to_decide_before_the_first_reset() -> None:
     for name in ("first", "greedy", "random"):
         with pytest.raises(AgentError, match=r"no game yet.*reset"):
             load(name).act(env)
-    games = LearnerGames(2, RULES, 2, ["greedy"], "win", 1000)
+    games = LearnerGames(2, RULES, 2, ["greedy"], max_cycles=1000)
     for call in (games.look, lambda: games.ask(load("greedy")), lambda: games.redeal(np.arange(2))):
         with pytest.raises(RuntimeError, match="reset"):
             call()

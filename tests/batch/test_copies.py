@@ -56,7 +56,7 @@ def vector() -> PocketUnoVectorEnv:
 
 
 def games(view: str) -> LearnerGames:
-    made = LearnerGames(6, "pocket", 2, ["greedy", "random"], "win", 500, view)
+    made = LearnerGames(6, "pocket", 2, ["greedy", "random"], max_cycles=500, view=view)
     made.start(np.uint64(7))
     go_on(made)
     return made
