@@ -106,7 +106,8 @@ def go_on(made: Any) -> str:
         elif isinstance(made, LearnerGames):
             made.look()
             made.step(made.everywhere, made.masks.argmax(axis=1))
-            digest.update(made.rows.tobytes() + made.books.tobytes() + made.look().tobytes())
+            books = repr(made.books.tolist()).encode()  # their bytes have gaps, which a copy leaves
+            digest.update(made.rows.tobytes() + books + made.look().tobytes())
         else:
             masks = made.unwrapped.action_masks() if hasattr(made, "unwrapped") else None
             masks = made.action_masks() if masks is None else masks
