@@ -7,6 +7,7 @@ an entry point of the group `PLUG_INS`.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import importlib.util
@@ -17,13 +18,16 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from pocket_uno_env.agents.scripted import policies
 from pocket_uno_env.agents.scripted.agent import ScriptedAgent, policy_name
+from pocket_uno_env.arguments import excerpt
 
 from .agent import Agent, AgentError, ObservationAgent
 
@@ -32,6 +36,9 @@ Make = Callable[[str], Agent]
 
 PLUG_INS = "pocket_uno_env.agents"
 """The group of entry points in which an installed package names functions under `register`."""
+
+MOST_NESTED = 20
+"""How deep agents may lie within each other, as ``noisy:0.1,noisy:0.1,greedy`` is three deep."""
 
 NETWORKS = Path(__file__).parent / "trained" / "networks"
 """Trained networks with their cards, written by ``pocket-uno publish``."""
@@ -54,6 +61,8 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
+_depth: ContextVar[int] = ContextVar("_depth", default=0)
+"""How many calls of `load` are under way in this thread, each within the one before."""
 
 
 def register(
@@ -122,9 +131,23 @@ def usages() -> list[str]:
     return [usage(name) for name in _all_entries()]
 
 
-def describe(name: str) -> str:
-    """How the agent of that name plays, in one line."""
-    return _entry(name, name).about
+def describe(spec: str) -> str:
+    """How an agent plays, in one line: of what `load` takes, or a name without its argument.
+
+    Of one in a module it is the first line of the docstring in the source, or "An agent of your
+    own."; the module is not imported.
+
+    Raises
+    ------
+    AgentError
+        When there is no such agent.
+    """
+    name, argument = _split(spec)
+    if name == "import" and argument:
+        return _about_own(argument)
+    if _find(name) is None and argument and _locate(name) is not None:
+        return _about_own(spec)
+    return _entry(name, spec).about
 
 
 def usage(name: str) -> str:
@@ -155,11 +178,21 @@ def load(spec: str) -> Agent:
     AgentError
         When there is no such agent, with those that come near, or it cannot be loaded.
     """
-    name, _, argument = spec.partition(":")
-    known = _find(name) is not None
-    if spec and not known and os.path.exists(spec):
-        name, argument = "onnx" if spec.endswith(".onnx") else "ppo", spec
-    elif not known and argument and importable(name):
+    if _depth.get() == MOST_NESTED:
+        raise AgentError(
+            f"agent {excerpt(spec)} lies within {MOST_NESTED} others; expected at most "
+            f"{MOST_NESTED} within each other"
+        )
+    token = _depth.set(_depth.get() + 1)
+    try:
+        return _load(spec)
+    finally:
+        _depth.reset(token)
+
+
+def _load(spec: str) -> Agent:
+    name, argument = _split(spec)
+    if _find(name) is None and argument and importable(name):
         name, argument = "import", spec
     entry = _entry(name, spec)
     if (argument and not entry.argument) or (entry.needs_argument and not argument):
@@ -177,13 +210,19 @@ def runs_code(spec: str) -> bool:
     find out, except a package whose entry point has this very name. Ask before loading what a file
     of somebody else names.
     """
-    name, _, argument = spec.partition(":")
-    if name == "import":
-        return True
-    entry = _find(name)
-    if entry is None:
-        return bool(argument) and not os.path.exists(spec)
-    return entry.holds_agents and any(map(runs_code, re.split("[,=]", argument)))
+    parts = [spec]
+    while parts:  # and no recursion, since there may be any number of colons
+        part = parts.pop()
+        name, _, argument = part.partition(":")
+        if name == "import":
+            return True
+        entry = _find(name)
+        if entry is None:
+            if argument and not os.path.exists(part):
+                return True
+        elif entry.holds_agents and argument:
+            parts.extend(re.split("[,=]", argument))
+    return False
 
 
 def importable(module: str) -> bool:
@@ -203,6 +242,47 @@ def import_extra(module: str, extra: str, spec: str) -> Any:
             f"agent {spec!r} needs the extra {extra!r} "
             f"(pip install 'pocket-uno-env[{extra}]'): {error}"
         ) from error
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """The name and the argument in `spec`; those of ``ppo`` or ``onnx`` for a path."""
+    name, _, argument = spec.partition(":")
+    if spec and _find(name) is None and os.path.exists(spec):
+        return "onnx" if spec.endswith(".onnx") else "ppo", spec
+    return name, argument
+
+
+def _locate(module: str) -> ModuleSpec | None:
+    """Where Python finds a module, without importing the packages above it; None if nowhere."""
+    found, path, name = None, None, ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        finders = [f.find_spec for f in sys.meta_path if hasattr(f, "find_spec")]
+        found = next((s for find in finders if (s := find(name, path)) is not None), None)
+        path = None if found is None else found.submodule_search_locations
+        if path is None and name != module:
+            return None
+    return found
+
+
+def _about_own(spec: str) -> str:
+    """How an agent ``MODULE:NAME`` plays, by its source."""
+    module, _, attribute = spec.partition(":")
+    found = _locate(module)
+    if found is None and module not in sys.modules:
+        raise AgentError(f"no agent {spec!r}; {_not_found(module)}")
+    try:
+        tree = ast.parse(Path(found.origin).read_bytes()) if found and found.origin else None
+    except (OSError, SyntaxError, ValueError, RecursionError):  # compiled code, or no code at all
+        tree = None
+    text = ""
+    for node in tree.body if tree is not None else ():
+        if (
+            isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name == attribute
+        ):
+            text = ast.get_docstring(node) or ""
+    return text.split("\n")[0] or "An agent of your own."
 
 
 def _find(name: str) -> Entry | None:

@@ -11,6 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+INTERRUPTED = 130
+"""The status of a program that Ctrl-C ended: 128 + SIGINT, as shells count."""
+READER_LEFT = 141
+"""Of one whose reader has seen enough: 128 + SIGPIPE."""
+
 
 class OutputError(Exception):
     """Standard output cannot be written; the message says why.
@@ -22,22 +27,25 @@ class OutputError(Exception):
 def run_program(main: Callable[[], int]) -> NoReturn:
     """Run a program and exit with what `main` returns.
 
-    With 1, without a word, if the reader of standard output has seen enough; with 2, and one line,
-    if it is full.
+    Without a word with `READER_LEFT`, if the reader of its output has seen enough, and with
+    `INTERRUPTED` on Ctrl-C; with 2, and one line, if standard output is full. So `main` should
+    import what takes time, and not the module that calls this.
     """
-    open_streams()
     status = 1
     try:
+        open_streams()
         try:
             status = main()
         finally:
             sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
     except BrokenPipeError:  # that of standard error
-        status = 1
+        status = READER_LEFT
     except OutputError as error:
         _discard_output()
         if isinstance(error.__cause__, BrokenPipeError):
-            status = 1
+            status = READER_LEFT
         else:
             print(f"cannot write to standard output: {error}", file=sys.stderr)
             status = 2

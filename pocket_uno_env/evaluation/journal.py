@@ -3,7 +3,7 @@
 | file | holds |
 |---|---|
 | ``plan.json`` | the `plan.Plan`: everything that decides the result |
-| ``chunks.sqlite`` | the result of each task, as arrays, with the fingerprint of its plan |
+| ``chunks.sqlite`` | the result of each task, as arrays, with the fingerprint of ``plan.json`` |
 | ``.lock`` | locked by the process that may write here |
 
 SQLite makes sure that each result is stored whole or not at all. Nothing is pickled, and a folder
@@ -12,6 +12,8 @@ from somebody else is read as data: what does not fit the plan is refused.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sqlite3
 import sys
@@ -75,7 +77,8 @@ class DiskJournal:
         For a new tournament, in a folder that is empty or does not exist; None to continue the
         one in the folder.
     about : dict, optional
-        Other data to store with a new one, as JSON.
+        Other data to store with a new one, as JSON. What was played belongs to them too: they
+        cannot be changed later.
 
     Raises
     ------
@@ -145,6 +148,14 @@ class DiskJournal:
             f"{self.folder} plays everything again"
         )
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash that tells whether a stored result belongs to the plan and the data beside it."""
+        if not self.about:
+            return self.plan.fingerprint
+        fields = [self.plan.fingerprint, self.about]
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
     def done(self) -> dict[Task, Played]:
         """See `tournament.Journal`. Damaged results are left out, so that they are played again."""
         tasks, found = set(self.plan.tasks()), {}
@@ -152,7 +163,7 @@ class DiskJournal:
         with self._explained():
             for *key, plan, arrays, records in self._base.execute(query):
                 task: Task = tuple(key)
-                if task not in tasks or plan != self.plan.fingerprint:
+                if task not in tasks or plan != self.fingerprint:
                     raise JournalError(
                         f"{self.folder / CHUNKS} does not belong to {PLAN} beside it; put back the "
                         "one that does, or start a new run"
@@ -205,7 +216,7 @@ class DiskJournal:
 
     def add(self, task: Task, played: Played) -> None:
         """See `tournament.Journal`."""
-        values = (*task, self.plan.fingerprint, *_packed(self.plan, task, played))
+        values = (*task, self.fingerprint, *_packed(self.plan, task, played))
         with self._explained():
             self._base.execute("insert or replace into chunk values (?, ?, ?, ?, ?, ?)", values)
             if time.monotonic() - self._committed > SECONDS:

@@ -32,6 +32,12 @@ class DesignError(ValueError):
     """Agents that do not fit the design; the message says why."""
 
 
+def check_design(design: str) -> None:
+    """Raise DesignError unless it is one of `DESIGNS`."""
+    if design not in DESIGNS:
+        raise DesignError(f"design is {design!r}; expected one of {', '.join(DESIGNS)}")
+
+
 def line_ups(numbers: Sequence[int], num_players: int, design: str = "auto") -> list[Lineup]:
     """The line-ups of a design for a table of `num_players`.
 
@@ -48,8 +54,7 @@ def line_ups(numbers: Sequence[int], num_players: int, design: str = "auto") -> 
     DesignError
         For an unknown design, agents that don't fit it, or a design of too many line-ups.
     """
-    if design not in DESIGNS:
-        raise DesignError(f"design is {design!r}; expected one of {', '.join(DESIGNS)}")
+    check_design(design)
     different = list(dict.fromkeys(numbers))
     if design == "auto":
         design = "table" if len(numbers) == num_players else "round-robin"

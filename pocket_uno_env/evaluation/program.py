@@ -32,7 +32,7 @@ from pocket_uno_env.cli.progress import Display, console, help_text
 from pocket_uno_env.evaluation import ladder
 from pocket_uno_env.evaluation.arena import ArenaError
 from pocket_uno_env.evaluation.journal import PLAN, DiskJournal, JournalError, read_plan
-from pocket_uno_env.evaluation.line_ups import DesignError
+from pocket_uno_env.evaluation.line_ups import DesignError, check_design
 from pocket_uno_env.evaluation.plan import Plan, plan_of
 from pocket_uno_env.evaluation.report import tables
 from pocket_uno_env.evaluation.report.report import tournament_report
@@ -42,7 +42,7 @@ from pocket_uno_env.evaluation.tournament import WorkersError, run
 from pocket_uno_env.evaluation.workers import make_workers
 from pocket_uno_env.files import FileError, whole_file, write_whole, writing
 from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
-from pocket_uno_env.rules.rules import PRESETS, RulesError
+from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 
 KEPT = ("num_players", "seed", "episode", "max_cycles", "max_rounds", "chunk_deals", "control")
 """Options that are fields of a `Plan`: a run goes on with those it began with."""
@@ -155,8 +155,12 @@ def began_with(folder: Path) -> Options:
         )
     try:
         check_margin(about["margin"])
-    except ArenaError as error:
-        raise JournalError(f"{folder / PLAN} is damaged: {error}") from error
+        check_design(about["design"])
+        is_file = about["rules"].endswith((".toml", ".json"))  # which may have changed or gone
+        if not is_file and Rules.of(about["rules"]) != plan.setup.rules:
+            raise ArenaError(f"rules is {about['rules']!r}, but the plan has other rules")
+    except (ArenaError, DesignError, RulesError) as error:
+        raise JournalError(f"{folder / PLAN} is damaged: 'about': {error}") from error
     test = plan.sprt
     return Options(
         **about,

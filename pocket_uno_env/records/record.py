@@ -208,7 +208,19 @@ class RecordedPosition:
 
 
 def positions(record: Mapping[str, Any]) -> Iterator[RecordedPosition]:
-    """Play a record through the engine, as `replay` does, and stop before every decision."""
+    """Play a record through the engine, as `replay` does, and stop before every decision.
+
+    Yields
+    ------
+    RecordedPosition
+        All with the same ``rows``, one row that goes on with the game: ``list(positions(record))``
+        holds its last moment many times. Keep a moment by ``position.rows.copy()``.
+
+    Raises
+    ------
+    RecordError
+        As `replay`, when the iteration comes to the disagreement.
+    """
     record = read_record(record)
     try:
         rules = Rules.from_dict(record["rules"])

@@ -3,8 +3,8 @@
     pocket-uno check games.jsonl          verify every game by the rules
     pocket-uno show games.jsonl --game 3  print one to read
 
-The exit status is 0 if all is well, 1 if a game does not follow the rules, and 2 if the command or
-the file is of no use.
+The exit status is 0 if all is well, 1 if a game does not follow the rules, 2 if the command or the
+file is of no use, and 141 if the reader of the output has left.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _parser(verb: str, about: str) -> _Parser:
     parser = _Parser(
         prog=program_name(verb),
         description=about,
-        epilog="The exit status is 0 if all is well, 1 if a game does not follow the rules, and 2 "
-        "if the command or the file is of no use.",
+        epilog="The exit status is 0 if all is well, 1 if a game does not follow the rules, 2 if "
+        "the command or the file is of no use, and 141 if the reader of the output has left.",
     )
     parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="records, one a line")
     return parser

@@ -127,8 +127,6 @@ def action_advantages(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) 
     float32 array, shape ``(m, n_actions)``
         0 for illegal actions.
     """
-    if not len(index):
-        return np.zeros(masks.shape, np.float32)
     games: LearnerGames = model.env.unwrapped.games
     place, action = np.nonzero(masks)
     copies = games.copies(index[place])

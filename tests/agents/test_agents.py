@@ -370,3 +370,71 @@ def test_an_old_installation_is_told_to_install_again(monkeypatch):
     monkeypatch.setattr(registry, "entry_points", lambda **wanted: ())
     with pytest.raises(AgentError, match=r"no agent 'absent'.*install again \(make setup"):
         load("absent")
+
+
+NESTS = {
+    "noisy": "noisy:0.1," * 500 + "greedy",
+    "a bare one": "noisy:0.1," * 500 + "noisy:0.1",
+    "in a search": "noisy:0.1," * 500 + "search:10,policy=noisy:0.1",
+}
+
+
+@pytest.mark.parametrize("spec", NESTS.values(), ids=NESTS)
+def test_agents_nested_without_end_are_one_sentence(spec):
+    with pytest.raises(AgentError, match="lies within 20 others; expected at most 20") as caught:
+        load(spec)
+    assert len(str(caught.value)) < 300
+    assert not registry.runs_code(spec)
+    assert describe(spec) == describe("noisy")
+    assert load("noisy:0.1," * 19 + "greedy").name.endswith(",greedy")
+    with pytest.raises(AgentError, match="expected at most 20"):
+        load("noisy:0.1," * 20 + "greedy")
+
+
+def test_agents_that_name_themselves_end(own_registry):
+    """As the policy of a search could, for one."""
+
+    @register("self", argument="[N]")
+    def make(argument):
+        """Loads another of its own kind, and so on."""
+        return load(f"search:10,policy=self:{argument}1")
+
+    with pytest.raises(AgentError, match="expected at most 20"):
+        load("self")
+    assert load("search:10,policy=search:10").name == "search:10,policy=search:10"
+
+
+@pytest.mark.parametrize("end", ["greedy", "nowhere:Agent"])
+def test_any_number_of_colons_is_looked_through(end):
+    assert registry.runs_code("noisy:" * 3000 + end) == (end != "greedy")
+
+
+def test_describe_takes_what_load_takes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "described").mkdir()
+    (tmp_path / "described" / "__init__.py").write_text("raise AssertionError('imported')")
+    source = (
+        "raise AssertionError('imported')\n"
+        'class Mine:\n    """Keeps its wilds.\n\n    More.\n    """\n'
+        'def make():\n    """Makes one that draws."""\n'
+        "def bare(): pass\n"
+    )
+    (tmp_path / "described" / "own.py").write_text(source)
+    (tmp_path / "described_too.py").write_text(source)
+    for module in ("described.own", "described_too"):
+        for before in ("", "import:"):
+            assert describe(f"{before}{module}:Mine") == "Keeps its wilds."
+            assert describe(f"{before}{module}:make") == "Makes one that draws."
+            assert describe(f"{before}{module}:bare") == "An agent of your own."
+            assert describe(f"{before}{module}:other") == "An agent of your own."
+    (tmp_path / "net.onnx").touch()
+    (tmp_path / "run").mkdir()
+    assert describe("net.onnx") == describe("onnx") and describe("run") == describe("ppo")
+    assert describe("noisy:0.1,strong") == describe("noisy")
+    assert describe("import").startswith("Your own: ")
+    for spec in ("missing_module:x", "import:missing_module:x", "described.none:x"):
+        with pytest.raises(AgentError, match="No module named"):
+            describe(spec)
+    with pytest.raises(AgentError, match="no agent 'nobody'"):
+        describe("nobody")

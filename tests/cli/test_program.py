@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,7 +66,7 @@ def test_streams_that_are_closed_or_full(folder: Path, name: str) -> None:
         code, _, err = run(folder, name, ">/dev/full", PYTHONUNBUFFERED=buffered)
         assert code == 2 and err.endswith(FULL) and "Error" not in err
     code, _, err = run(folder, name, "| true; exit ${PIPESTATUS[0]}")
-    assert code in (0, 1) and "rror" not in err  # 0 if all was written before the reader left
+    assert code in (0, 141) and "rror" not in err  # 0 if all was written before the reader left
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,59 @@ def test_a_byte_order_mark(folder: Path) -> None:
         code, _, err = run(folder, name, "")
         assert (code, err) == (0, "")
     assert "of 1 to" not in (folder / "game.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*QUICK, "train"])
+def test_a_reader_that_has_left_is_status_141(folder: Path, name: str) -> None:
+    """And not 1, which would say of `check` that a game breaks a rule."""
+    read, write = os.pipe()
+    os.close(read)
+    arguments = PROGRAMS[name].split()
+    try:
+        done = subprocess.run(
+            [sys.executable, *(arguments if name != "train" else [*arguments[:3], "--help"])],
+            cwd=folder, stdout=write, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    finally:
+        os.close(write)
+    # Older versions of tyro end --help with 0.
+    assert done.returncode == 141 or (done.returncode == 0 and name == "train")
+    assert b"rror" not in done.stderr
+
+
+EARLY = {
+    "train.py": ("tyro", "torch"),
+    "evaluate.py": ("tyro", "rich", "numba"),
+    "-m pocket_uno_env train": ("tyro", "torch"),
+    "-m pocket_uno_env evaluate": ("tyro", "rich", "numba"),
+    "-m pocket_uno_env play": ("tyro", "numba"),
+    "-c from~pocket_uno_env.__main__~import~run;run() play": ("rich", "numba"),
+}
+"""Programs, and what each of them imports first; the last is what `pocket-uno` is."""
+
+
+@pytest.mark.parametrize(
+    ("program", "module"), [(program, module) for program, of in EARLY.items() for module in of]
+)
+def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: str, module: str) -> None:
+    """A module of that name stands before the real one and says when it is being imported."""
+    (tmp_path / f"{module}.py").write_text(
+        "import pathlib, time\npathlib.Path('importing').touch()\ntime.sleep(120)\n"
+    )
+    words = [word.replace("~", " ") for word in program.split()]
+    if words[0].endswith(".py"):
+        words[0] = str(ROOT / words[0])
+    process = subprocess.Popen(
+        [sys.executable, *words], cwd=tmp_path, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "importing").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, f"{module} is not imported"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "")

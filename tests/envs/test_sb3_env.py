@@ -13,6 +13,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 from pocket_uno_env import Rules
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load
 from pocket_uno_env.engine.payoff import REWARDS, round_payoffs
+from pocket_uno_env.envs.learner_games import LearnerGames
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.observation.blocks import observation_size
@@ -518,3 +519,20 @@ def test_a_hundred_thousand_masked_decisions_are_legal():
 @pytest.mark.soak
 def test_a_million_masked_decisions_are_legal():
     long_rollout(1_000_000)
+
+
+@pytest.mark.parametrize("view", ["plain", "canonical"])
+@pytest.mark.parametrize("opponent", ["greedy", Asked("greedy")], ids=["compiled", "asked"])
+def test_no_games_at_all_are_looked_at_and_stepped(view, opponent):
+    games = LearnerGames(3, "pocket", 2, [opponent], view=view)
+    games.start(np.uint64(1))
+    before = games.rows.copy()
+    nothing = np.zeros(0, np.int64)
+    copies = games.copies(nothing)
+    for _ in range(2):
+        assert copies.look().shape == (0, copies.observation_size)
+        copies.step(copies.everywhere, nothing)
+        assert copies.rewards.shape == copies.ends.shape == (0,)
+    copies.step(nothing, nothing)
+    assert copies.final(nothing).shape == (0, copies.observation_size)
+    assert np.array_equal(games.rows, before)

@@ -1,7 +1,6 @@
 """evaluate.py from the command line, and what it prints and writes."""
 
 import csv
-import importlib.util
 import json
 import os
 import pty
@@ -22,25 +21,16 @@ import pytest
 from pocket_uno_env.agents import load
 from pocket_uno_env.agents.registry import runs_code
 from pocket_uno_env.evaluation.arena import play
-from pocket_uno_env.evaluation.journal import read_plan
+from pocket_uno_env.evaluation.journal import DiskJournal, read_plan
 from pocket_uno_env.evaluation.statistics.estimates import mean_estimate, rate_estimate
 from pocket_uno_env.evaluation.tournament import play_task
 from pocket_uno_env.files import FileError, whole_file
 from pocket_uno_env.records.record import replay
 from pocket_uno_env.reference.referee import check_record
 
-pytest.importorskip("tyro")
+program = pytest.importorskip("pocket_uno_env.evaluation.program", reason="needs tyro")
 
 PROGRAM = Path(__file__).parents[2] / "evaluate.py"
-
-
-def program():
-    if "evaluate" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("evaluate", PROGRAM)
-        assert spec is not None and spec.loader is not None
-        sys.modules["evaluate"] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules["evaluate"]
 
 
 @pytest.fixture
@@ -50,7 +40,7 @@ def run(monkeypatch, capsys):
 
     def call(*arguments):
         try:
-            code = program().main([str(argument) for argument in arguments])
+            code = program.main([str(argument) for argument in arguments])
         except SystemExit as stop:
             code = stop.code
         out, err = capsys.readouterr()
@@ -244,7 +234,7 @@ def test_a_failure_leaves_the_old_files(run, tmp_path, monkeypatch):
         on_records(["half written"])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program(), "run", interrupted)
+    monkeypatch.setattr(program, "run", interrupted)
     code, out, err = run(
         *("--agents", "greedy", "--json", result, "--records", tmp_path / "games.jsonl")
     )
@@ -324,7 +314,8 @@ def chunks(folder):
     connection = sqlite3.connect(folder / "chunks.sqlite")
     found = connection.execute("select plan, count(*) from chunk group by plan").fetchall()
     connection.close()
-    assert [plan for plan, _ in found] == [read_plan(folder)[0].fingerprint]
+    with DiskJournal(folder) as journal:
+        assert [plan for plan, _ in found] == [journal.fingerprint]
     return found[0][1]
 
 
@@ -426,7 +417,7 @@ def test_the_folder_of_somebody_else_runs_no_code(run, tmp_path, monkeypatch, ag
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program(), "run", interrupted)
+    monkeypatch.setattr(program, "run", interrupted)
     assert f"--resume {folder} --trust goes on" in run("--resume", folder, "--trust")[2]
     again = (*begin[:-1], tmp_path / "other")
     assert f"--resume {tmp_path / 'other'} --trust goes on" in run(*again)[2]
@@ -538,6 +529,31 @@ def test_a_damaged_about_is_one_clear_line(run, tmp_path, about):
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rules": "nonsense"}, "damaged: 'about': unknown rules 'nonsense'"),
+        ({"rules": "classic"}, "damaged: 'about': rules is 'classic', but the plan has other"),
+        ({"rules": "nonsense.toml"}, "does not belong to plan.json"),
+        ({"design": "nonsense"}, "damaged: 'about': design is 'nonsense'"),
+        ({"design": "gauntlet"}, "does not belong to plan.json"),
+        ({"margin": 0.7}, "damaged: 'about': margin is 0.7"),
+        ({"margin": 0.2}, "does not belong to plan.json"),
+    ],
+    ids=str,
+)
+def test_what_a_run_was_begun_with_cannot_be_changed_later(run, tmp_path, change, message):
+    folder = tmp_path / "run"
+    assert run("--agents", "greedy", "random", "--deals", 9, "--out", folder)[0] == 0
+    report = (folder / "report.json").read_text()
+    found = json.loads((folder / "plan.json").read_text())
+    found["about"].update(change)
+    (folder / "plan.json").write_text(json.dumps(found))
+    code, _, err = run("--resume", folder)
+    assert (code, err.count("\n")) == (2, 1) and message in err
+    assert (folder / "report.json").read_text() == report
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [("rules", "classic"), ("seed", 0), ("sprt", "0.5,0.6"), ("margin", 0.2), ("design", "mixed")],
 )
@@ -587,7 +603,7 @@ def test_an_interrupted_folder_says_how_to_go_on(run, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program(), "run", interrupted)
+    monkeypatch.setattr(program, "run", interrupted)
     code, _, err = run("--agents", "greedy", "random", "--out", tmp_path / "run")
     assert code == 130
     assert f"--resume {tmp_path / 'run'} goes on" in err
@@ -749,4 +765,4 @@ def test_a_reader_that_has_seen_enough_hears_nothing(arguments):
     _, err = child.communicate(timeout=60)
     assert err == ""
     # Older versions of tyro end --help with 0, whatever became of it.
-    assert child.returncode == 1 or (child.returncode == 0 and arguments == ["--help"])
+    assert child.returncode == 141 or (child.returncode == 0 and arguments == ["--help"])

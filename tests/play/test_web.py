@@ -1084,3 +1084,16 @@ def test_a_record_that_cannot_be_written_stops_no_game(
     with_server(scenario, records=Path(folder))
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "The game goes on." in err
+
+
+def test_the_page_says_how_agents_of_ones_own_play(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "welcomed.py").write_text('def mine():\n    """Holds its wilds back."""\n')
+    (tmp_path / "run").mkdir()
+    hall = Hall(["welcomed:mine", str(tmp_path / "run")])
+    said = [agent["about"] for agent in hall.welcome()["agents"][:2]]
+    assert said[0] == "Holds its wilds back." and said[1].startswith("A trained model")
+    (tmp_path / "run").rmdir()
+    assert hall.welcome()["agents"][1]["about"] == ""

@@ -16,7 +16,7 @@ from pocket_uno_env.compiled.kernel import as_record
 from pocket_uno_env.compiled.rng import row_seed
 from pocket_uno_env.engine.state import MAX_STACK, new_rows
 from pocket_uno_env.engine.transition import add_to_stack
-from pocket_uno_env.records.record import from_actions
+from pocket_uno_env.records.record import from_actions, positions
 from pocket_uno_env.reference.referee import check_record
 from pocket_uno_env.rows import reset_rows, step_rows
 
@@ -215,3 +215,17 @@ def test_a_stack_stops_where_it_cannot_be_told_from_a_larger_one() -> None:
     ):
         add_to_stack(as_record(rows), number)
         assert rows["stack"][0] == expected
+
+
+def test_positions_share_a_row_and_copies_keep_it() -> None:
+    env = raw_env(3)
+    list(play(env, Policy.GREEDY))
+    record = env.record()
+    kept, copies = [], []
+    for position in positions(record):
+        kept.append(position)
+        copies.append(position.rows.copy())
+    assert all(position.rows is kept[0].rows for position in kept)
+    assert all(as_record(p.rows).tobytes() == copies[-1].tobytes() for p in kept)
+    decisions = [int(rows["decisions"][0]) for rows in copies]
+    assert decisions == sorted(decisions) and len(set(decisions)) > 5

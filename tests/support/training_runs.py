@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from pocket_uno_env.training import program as train
 
 ROOT = Path(__file__).parents[2]
 SMALL = [
@@ -14,17 +15,6 @@ SMALL = [
     *("--epochs", "2", "--deals", "0", "--checkpoint-every", "2048", "--seed", "3"),
     *("--opponents", "greedy", "--teacher", "None"),
 ]
-
-
-def load_train():
-    spec = importlib.util.spec_from_file_location("train", ROOT / "train.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["train"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-train = load_train()
 
 
 def run(out, *arguments):

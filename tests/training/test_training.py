@@ -327,9 +327,10 @@ def test_every_legal_action_is_played_with_the_luck_that_the_game_has(view, crit
     assert len(set(np.round(each, 3))) == 3
 
 
-def test_advantages_of_some_games_and_of_none():
+@pytest.mark.parametrize("critic", ["own-hand", "all-hands"])
+def test_advantages_of_some_games_and_of_none(critic):
     env = LearnerVecEnv(GAMES, "pocket", 2, ["greedy", "strong"], view="canonical", seed=0)
-    model = judged(env, 0.0)
+    model = judged(AllHands(env) if critic == "all-hands" else env, 0.0)
     masks = env.action_masks()
     every = action_advantages(model, np.arange(GAMES), masks)
     some = np.array([5, 3, 40])

@@ -120,7 +120,7 @@ class Hall:
         """What a page needs to know to begin: agents, rules and prompts."""
         return {
             "type": "welcome",
-            "agents": [{"name": name, "about": self._about(name)} for name in self.offered],
+            "agents": [{"name": name, "about": _about(name)} for name in self.offered],
             "rules": [rules_of(Rules.preset(name)) for name in PRESETS],
             "prompts": {
                 "must draw": MUST_DRAW,
@@ -200,11 +200,12 @@ class Hall:
         for place in guests.places:
             del self._places[place.token]
 
-    def _about(self, name: str) -> str:
-        try:
-            return describe(name)
-        except AgentError:
-            return "A trained model."
+
+def _about(name: str) -> str:
+    try:
+        return describe(name)
+    except AgentError:  # its file has gone since it was loaded
+        return ""
 
 
 def rules_of(rules: Rules) -> dict[str, Any]:
