@@ -262,7 +262,6 @@ def public_functions() -> Iterator[tuple[str, FunctionType]]:
             module = importlib.import_module(found.name)
         except ImportError:  # a library that is not installed here
             continue
-        room = found.name.rpartition(".")[2]
         for name, value in vars(module).items():
             if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
                 continue
