@@ -8,7 +8,7 @@ The position is a JSON object. You are seat 0, seat 1 is on your left.
   top        the top card, and color ("red" or "R") if it is a wild
   others     how many cards the others hold, from your left
   rules, direction (1 or -1), scores
-  discards   the cards under the top card, or under before_top where that is given
+  discards   the cards under the top card (under before_top, if that is given)
   phase      play (default), drawn, challenge, uno, catch or give
   drawn      in phase drawn: the card you drew
   before_top, before_color   in the last four: what the top card was played on
