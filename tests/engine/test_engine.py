@@ -106,10 +106,10 @@ def test_a_copied_row_goes_on_identically() -> None:
 GOLDEN = """
 import numpy as np, hashlib, json
 from pocket_uno_env import Rules
-from pocket_uno_env.batch import act_rows
+from pocket_uno_env.agents.scripted.policies import act_rows
 from pocket_uno_env.rows import reset_rows, step_rows, observe_rows, mask_rows
 from pocket_uno_env.rules.actions import catalogue
-from pocket_uno_env.observation.encoders import observation_size
+from pocket_uno_env.observation import observation_size
 from pocket_uno_env.engine.state import new_rows
 digest = hashlib.sha256()
 for name, players in (("pocket", 2), ("pocket", 5), ("classic", 3)):
