@@ -280,7 +280,7 @@ def check_game(name: str, own: Rules, own_players: int, rules: Rules, num_player
         raise AgentError(
             f"agent {name!r} was trained for rules {own.name!r} with {own_players} players; this "
             f"game of rules {rules.name!r} has {', and '.join(differences)}: name an agent that "
-            "plays it, or train one with train.py"
+            "plays it, or train one for it (train.py --rules, --num-players)"
         )
 
 

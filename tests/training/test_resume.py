@@ -603,9 +603,9 @@ def test_the_hint_after_training_works_for_any_game(game, tmp_path, capsys, monk
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"stacking": "any"}, "Rules.stacking False, not 'any'"),
+        ({"stacking": "any"}, "stacking='any', not False"),
         ({"uno_call": "automatic"}, None),
-        ({"jump_in": True, "forced_play": True}, "Rules.jump_in False, not True"),
+        ({"jump_in": True, "forced_play": True}, "jump_in=True, not False"),
     ],
 )
 def test_other_house_rules_are_named(changed, message, staged):
