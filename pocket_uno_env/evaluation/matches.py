@@ -206,20 +206,23 @@ def transcripts(
     table = rules._table[0]
     new_game(rows[0], num_players, book.seeds[game])
     rounds, at = [], 0
+    running, truncated = int(End.RUNNING), int(End.TRUNCATED)
     for number in range(int(book.rounds[game])):
         if number:
             as_record(rows).rng = row_seed(book.seeds[game], np.uint64(number))
         before = np.array(rows)
         deal_round(table, rows[0], NO_SEAT, None, None)
         first = at
-        while at < len(actions) and rows["end"][0] == End.RUNNING:
+        # Compared as plain numbers: where NumPy meets a member of an enum it looks for attributes
+        # of its class, in Python code, and a Ctrl-C that comes in there is lost.
+        while at < len(actions) and rows["end"][0] == running:
             if at - first == book.limits[0]:
                 truncate(rows[0])
                 break
             apply(table, rows[0], actions[at], None, None)
             at += 1
-        if rows["end"][0] == End.RUNNING:
+        if rows["end"][0] == running:
             truncate(rows[0])
-        truncated = bool(rows["end"][0] == End.TRUNCATED)
-        rounds.append(Transcript(before, actions=actions[first:at], truncated=truncated))
+        cut = bool(rows["end"][0] == truncated)
+        rounds.append(Transcript(before, actions=actions[first:at], truncated=cut))
     return rounds

@@ -98,7 +98,7 @@ class Table:
     @property
     def running(self) -> bool:
         """Whether the round still runs."""
-        return bool(self.rows["end"][0] == End.RUNNING)
+        return int(self.rows["end"][0]) == End.RUNNING
 
     @property
     def round(self) -> int:
