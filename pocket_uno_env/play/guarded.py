@@ -7,11 +7,10 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pocket_uno_env.agents.agent import Agent, AgentError, Opinion, as_actions, illegal_action
+from pocket_uno_env.agents.agent import Agent, AgentError, Opinion, illegal_action
 from pocket_uno_env.agents.registry import load
 from pocket_uno_env.row_kernels import first_illegal
 from pocket_uno_env.rules.rules import Rules
@@ -40,13 +39,11 @@ class Guarded(Agent):
             self.agent.check(rules, num_players)
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Ask the agent; AgentError if its actions have the wrong form or are not legal."""
+        """Ask the agent, whose own door checks its answer; AgentError whatever goes wrong."""
         seen = rows.copy()
         with self._lock, blame(self.name):
-            actions = as_actions(self, self.agent.act_rows(rules, seen, index.copy()), len(index))
-        wrong = first_illegal(rules._table, rows, index, actions)
-        if wrong >= 0:
-            raise illegal_action(self, rules, rows, index[wrong], int(actions[wrong]))
+            actions = self.agent.act_rows(rules, seen, index)
+        _check_legal(self, rules, rows, index, actions)
         rows["policy_rng"] = seen["policy_rng"]
         return actions
 
@@ -83,16 +80,19 @@ def blame(name: str) -> Iterator[None]:
         raise AgentError(f"agent {name!r} failed: {what} ({where})") from error
 
 
-def _checked(agent: Agent, rules: Rules, rows: np.ndarray, place: int, opinion: Any) -> Opinion:
-    """`opinion` with arrays of the shapes that `Opinion` names; AgentError if it has others."""
-    if not isinstance(opinion, Opinion):
-        raise AgentError(
-            f"agent {agent.name!r} has {type(opinion).__name__} as its opinion; expected an Opinion"
-        )
-    index, count = np.array([place]), int(rules._table["n_actions"][0])
-    actions = as_actions(agent, [opinion.action], 1)
-    if first_illegal(rules._table, rows, index, actions) >= 0:
-        raise illegal_action(agent, rules, rows, place, int(actions[0]))
+def _check_legal(
+    agent: Agent, rules: Rules, rows: np.ndarray, index: np.ndarray, actions: np.ndarray
+) -> None:
+    """Once more, in the rows themselves: the agent may have changed the copies it was given."""
+    wrong = first_illegal(rules._table, rows, index, actions)
+    if wrong >= 0:
+        raise illegal_action(agent, rules, rows, index[wrong], int(actions[wrong]))
+
+
+def _checked(agent: Agent, rules: Rules, rows: np.ndarray, place: int, opinion: Opinion) -> Opinion:
+    """`opinion` in figures that can be shown; AgentError if some are no finite numbers."""
+    action, count = int(opinion.action), int(rules._table["n_actions"][0])
+    _check_legal(agent, rules, rows, np.array([place]), np.array([action]))
     seats = int(rows["num_players"][place])
 
     def figures(field: str, shape: tuple[int, ...], gaps: bool = False) -> np.ndarray | None:
@@ -109,7 +109,7 @@ def _checked(agent: Agent, rules: Rules, rows: np.ndarray, place: int, opinion: 
 
     value = figures("value", ())
     return Opinion(
-        int(actions[0]),
+        action,
         figures("probabilities", (count,)),
         figures("values", (count,), gaps=True),
         None if value is None else float(value),
