@@ -474,8 +474,8 @@ def test_help_explains_the_cards_of_the_game(visit: Callable[..., Visitor]) -> N
     visitor = visit()
     visitor.page.keyboard.press("?")
     assert "Wild dip" in visitor.page.inner_text(".help")
-    visitor.page.keyboard.press("Escape")
-    assert not visitor.page.query_selector(".help")
+    visitor.page.keyboard.press("Escape")  # the page hears of it a task later
+    visitor.page.wait_for_selector(".help", state="detached")
     visitor.deal(rules="classic", match="round")
     visitor.page.click("#help")
     text = visitor.page.inner_text(".help")
