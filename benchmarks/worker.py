@@ -49,7 +49,7 @@ def aec_raw() -> Iterator[Counts]:
 
 
 def aec_wrapped() -> Iterator[Counts]:
-    """PettingZoo environment in its usual wrappers."""
+    """PettingZoo environment as it comes: illegal actions end the game, order is enforced."""
     from pocket_uno_env import pocket_uno_v0
 
     return aec(pocket_uno_v0.env())

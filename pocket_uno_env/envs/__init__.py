@@ -1,7 +1,7 @@
 """The game behind the interfaces of other libraries, a module for each.
 
-aec
-    PettingZoo's AEC environment, every seat an agent; `pocket_uno_v0` makes it.
+aec, aec_wrapped
+    PettingZoo's AEC environment, every seat an agent, raw and as `pocket_uno_v0.env` makes it.
 gym, gym_vector
     Gymnasium: one seat against agents, a single game and a compiled vector of games.
 sb3

@@ -33,9 +33,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
 
 from pocket_uno_env.arguments import check_count
+from pocket_uno_env.compiled.entry import Entry
 from pocket_uno_env.display.modes import MODES, Renderer, png
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.engine.deal import new_game
@@ -53,23 +53,14 @@ from pocket_uno_env.rules.rules import Rules
 
 from .reset_options import read_options
 
-EPISODES = ("round", "match")
+_PLAY = Entry(
+    play_row,
+    lambda: (Rules()._table, new_rows(1), 0, 0, np.zeros(1, np.float32), np.zeros(1, np.int8)),
+)
 
 
 class IllegalActionError(ValueError):
     """An action that the rules do not allow now; the game is as it was."""
-
-
-def env(**kwargs: Any) -> AECEnv:
-    """The environment in PettingZoo's usual wrappers.
-
-    Arguments as for `raw_env`: ``rules``, ``num_players``, ``episode``, ``reward``,
-    ``max_cycles``, ``max_rounds``, ``render_mode``. An illegal action ends the game: its agent
-    gets -1, the others 0.
-    """
-    wrapped = wrappers.TerminateIllegalWrapper(raw_env(**kwargs), illegal_reward=-1)
-    wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
-    return wrappers.OrderEnforcingWrapper(wrapped)
 
 
 class raw_env(AECEnv):
@@ -125,7 +116,7 @@ class raw_env(AECEnv):
         super().__init__()
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
-        self.episode = _one_of("episode", episode, EPISODES)
+        self.episode = _one_of("episode", episode, ("round", "match"))
         self.reward = _one_of("reward", reward, tuple(REWARDS))
         self.max_cycles = check_count("max_cycles", max_cycles)
         self.max_rounds = check_count("max_rounds", max_rounds)
@@ -151,16 +142,20 @@ class raw_env(AECEnv):
             0.0, 1.0, (state_size(self.rules, self.num_players),), np.float32
         )
 
-        self.rows = new_rows(1)
+        self._rows = new_rows(1)
         self._table = self.rules._table
         self._observation = np.zeros(size, np.float32)
-        self._mask = np.zeros(n_actions, np.int8)
-        self._no_mask = np.zeros(n_actions, np.int8)
+        self._mask, self._no_mask = np.zeros((2, n_actions), np.int8)
         self._turn: str | None = None
         self._seed: int | None = None
         self._rounds: list[Transcript] = []
         self._paid = False
         self._np_random: np.random.Generator | None = None
+
+    @property
+    def rows(self) -> Any:
+        """The game: one row, dtype `state.ROW`. Whoever writes it vouches for it."""
+        return self._rows
 
     # PettingZoo's interface.
 
@@ -198,7 +193,7 @@ class raw_env(AECEnv):
             self._np_random, _ = seeding.np_random()
         self._seed = None if seed is None else int(seed)
         start = np.uint64(self._np_random.integers(2**64, dtype=np.uint64))
-        rows = self.rows.copy()
+        rows = self._rows.copy()
         new_game(rows[0], self.num_players, start)
         self._rounds = []
         self.agents = self.possible_agents[:]
@@ -208,8 +203,7 @@ class raw_env(AECEnv):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos = {agent: {"action_mask": self._no_mask.copy()} for agent in self.agents}
         self._paid = False
-        self._turn = None
-        self._skip_agent_selection = None
+        self._turn = self._skip_agent_selection = None
         self._deal(rows, dealer, deck)
         if self.render_mode == "human":
             self.render()
@@ -230,8 +224,8 @@ class raw_env(AECEnv):
             if isinstance(action, bool):
                 raise TypeError
             chosen = operator.index(action)  # type: ignore[arg-type]
-            code = play_row(
-                self._table, self.rows, chosen, self.max_cycles, self._observation, self._mask
+            code = _PLAY.call(
+                self._table, self._rows, chosen, self.max_cycles, self._observation, self._mask
             )
         except (TypeError, OverflowError):
             code = -1
@@ -272,7 +266,7 @@ class raw_env(AECEnv):
         if agent not in self._seats:
             raise ValueError(f"no agent {agent!r}; expected one of {self.possible_agents}")
         observation = np.empty_like(self._observation)
-        observe_row(self._table, self.rows, self._seats[agent], observation)
+        observe_row(self._table, self._rows, self._seats[agent], observation)
         return {"observation": observation, "action_mask": self._no_mask.copy()}
 
     def state(self) -> np.ndarray:
@@ -283,7 +277,7 @@ class raw_env(AECEnv):
         """
         self._check_reset()
         state = np.empty(self.state_space.shape or (), np.float32)
-        state_row(self._table, self.rows, state)
+        state_row(self._table, self._rows, state)
         return state
 
     def render(self) -> Any:
@@ -302,7 +296,7 @@ class raw_env(AECEnv):
 
     def _sight(self) -> dict[str, Any]:
         self._check_reset()
-        return sight(self.rules, self.rows, self.render_seat)
+        return sight(self.rules, self._rows, self.render_seat)
 
     # Handles for tests, research and tools.
 
@@ -323,7 +317,7 @@ class raw_env(AECEnv):
     def snapshot(self) -> dict[str, Any]:
         """The whole game as a plain dict of names (`snapshot.snapshot`)."""
         self._check_reset()
-        return snapshot(self.rules, self.rows[0])
+        return snapshot(self.rules, self._rows[0])
 
     def record(self) -> dict[str, Any]:
         """The game so far in the format ``uno-record/1`` (docs/rules.md, section 8)."""
@@ -334,14 +328,12 @@ class raw_env(AECEnv):
 
     # The episode.
 
-    def _deal(
-        self, rows: np.ndarray, dealer: int = NO_SEAT, deck: np.ndarray | None = None
-    ) -> None:
+    def _deal(self, rows: Any, dealer: int = NO_SEAT, deck: np.ndarray | None = None) -> None:
         self._rounds.append(Transcript(rows.copy(), dealer, deck))
         deal_row(self._table, rows, dealer, deck)
-        self.rows[:] = rows
-        look_row(self._table, self.rows, self._observation, self._mask)
-        self._pass_turn(int(self.rows["to_act"][0]))
+        self._rows[:] = rows
+        look_row(self._table, self._rows, self._observation, self._mask)
+        self._pass_turn(int(self._rows["to_act"][0]))
 
     def _pass_turn(self, seat: int) -> None:
         agent = self.possible_agents[seat]
@@ -358,7 +350,7 @@ class raw_env(AECEnv):
         self._was_dead_step(action)
 
     def _end_round(self, end: int) -> None:
-        row = self.rows[0]
+        row = self._rows[0]
         self._rounds[-1].truncated = end == End.TRUNCATED
         terminated = truncated = False
         if self.episode == "round":
@@ -378,7 +370,7 @@ class raw_env(AECEnv):
             self._paid = True
             self._accumulate_rewards()
         if not (terminated or truncated):
-            self._deal(self.rows.copy())
+            self._deal(self._rows.copy())
             return
         for agent in self.agents:
             self.terminations[agent] = terminated
@@ -393,7 +385,7 @@ class raw_env(AECEnv):
         except ValueError:
             name = repr(action)
         return (
-            f"action {name} is not legal for {agent} in phase {phase_name(self.rows[0])!r}; "
+            f"action {name} is not legal for {agent} in phase {phase_name(self._rows[0])!r}; "
             f"legal: {', '.join(self.legal_names())}"
         )
 
