@@ -6,6 +6,7 @@ the learner to its next one, and what the opponents do in between is part of the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Unpack
 
@@ -148,7 +149,7 @@ class LearnerVecEnv(VecEnv):
 
     def action_masks(self) -> np.ndarray:
         """The legal actions in each game: bool, shape ``(num_envs, n_actions)``."""
-        return np.asarray(self.games.masks == 1)
+        return self.games.masks.view(np.bool_).copy()
 
     def ask(self, agent: Agent) -> np.ndarray:
         """What `agent` would do in the learner's place: int64, shape ``(num_envs,)``."""
@@ -186,7 +187,7 @@ class LearnerVecEnv(VecEnv):
                 f"the games have no method {method_name!r}; expected 'action_masks', no arguments"
             )
         masks = self.action_masks()
-        return list(masks) if indices is None else list(masks[list(self._get_indices(indices))])
+        return _rows(masks if indices is None else masks[list(self._get_indices(indices))])
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """No game is wrapped in anything."""
@@ -228,3 +229,35 @@ class LearnerVecEnv(VecEnv):
         self._started = True
         self._actions = None
         return self.games.look()
+
+
+class _FirstRow(np.ndarray):
+    """The first row of a matrix, which copies the matrix when all its rows are stacked again.
+
+    sb3-contrib asks for a list of masks and stacks it in every step, which takes as long as the
+    step of the games. NumPy leaves the stacking to an array in the list that knows better.
+    """
+
+    _matrix: np.ndarray | None = None
+    _others: list[np.ndarray]
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.stack and len(args) == 1 and not kwargs and self._matrix is not None:
+            first, *others = args[0]
+            same = first is self and len(others) == len(self._others)
+            if same and all(map(operator.is_, others, self._others)):
+                return self._matrix.copy()
+        return super().__array_function__(func, types, args, kwargs)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What is computed from it is a plain array, or a number."""
+        return np.asarray(array)[()] if return_scalar else np.asarray(array)
+
+
+def _rows(matrix: np.ndarray) -> list[np.ndarray]:
+    """The rows of a matrix as a list that is quick to stack."""
+    rows = list(matrix)
+    if rows:
+        rows[0] = first = rows[0].view(_FirstRow)
+        first._matrix, first._others = matrix, rows[1:]
+    return rows

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from sb3_contrib import MaskablePPO
@@ -367,6 +370,49 @@ def test_attributes_and_methods_of_the_games():
     assert env.get_images() == [None] * 5
     assert env.seed(3) == [3, 4, 5, 6, 7]
     env.close()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_a_list_of_masks_is_stacked_as_it_stands(count):
+    env = LearnerVecEnv(count, seed=0)
+    env.reset()
+    whole = env.action_masks()
+    assert whole.dtype == np.bool_ and np.array_equal(whole, env.games.masks == 1)
+
+    lists = [env.env_method("action_masks") for _ in range(7)]
+    lists[1].reverse()
+    lists[2].append(lists[2][0])
+    lists[3][-1] = ~lists[3][-1]
+    lists[4].insert(1, lists[4][-1])
+    lists[5][0][:9] = lists[6][-1][:9] = True
+    lists += [lists[0][:1], 2 * lists[0][:1], [mask[3:] for mask in lists[0]], np.array(lists[0])]
+    lists += [copy.deepcopy(lists[0]), pickle.loads(pickle.dumps(lists[0]))]
+    lists += [env.env_method("action_masks", indices=[0, count - 1])]
+    for masks in lists:
+        plain = [np.array(mask) for mask in masks]
+        for stacked, right in (
+            (np.stack(masks), np.stack(plain)),
+            (np.stack(masks, axis=1), np.stack(plain, axis=1)),
+            (np.concatenate(masks), np.concatenate(plain)),
+        ):
+            assert type(stacked) is np.ndarray and stacked.dtype == np.bool_
+            assert np.array_equal(stacked, right)
+        np.stack(masks)[:] = True  # a stack is a copy
+        assert all(map(np.array_equal, masks, plain))
+    assert np.array_equal(env.action_masks(), whole)
+    assert env.env_method("action_masks", indices=[]) == []
+    first = env.env_method("action_masks")[0]
+    for computed, right in (
+        (first.sum(), whole[0].sum()),
+        (first.argmax(), whole[0].argmax()),
+        (first.any(), whole[0].any()),
+        (first[2], whole[0][2]),
+        (~first, ~whole[0]),
+        (first & first, whole[0]),
+        (first == 1, whole[0]),
+        (np.flatnonzero(first), np.flatnonzero(whole[0])),
+    ):
+        assert type(computed) is type(right) and np.array_equal(computed, right)
 
 
 def test_works_through_vec_monitor():
