@@ -12,10 +12,9 @@ from pocket_uno_env import Rules, pocket_uno_v0
 from pocket_uno_env.observation.blocks import layout, observation_size
 from pocket_uno_env.observation.full_state import state_size
 from pocket_uno_env.rules.actions import CARDLESS_MOVES, Catalogue, Move, catalogue
+from pocket_uno_env.rules.rules import HOUSE_RULES
 
-HOUSE = Rules.preset(
-    "pocket", stacking="any", seven_zero=True, jump_in=True, forced_play=True, elimination=True
-)
+HOUSE = Rules.preset("pocket", **{**dict.fromkeys(HOUSE_RULES, True), "stacking": "any"})
 GAMES = (
     ("pocket, 2 players", Rules.preset("pocket"), 2),
     ("pocket, 4 players", Rules.preset("pocket"), 4),

@@ -32,7 +32,6 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "uno_call": ("explicit", "automatic"),
     "stacking": (False, "same", "any"),
 }
-_SWITCHES = ("draw_until_playable", "seven_zero", "jump_in", "forced_play", "elimination")
 
 _POCKET_SYMBOLS = {**{d: 1 for d in DIGITS[1:]}, "+1": 1, "S": 1, "V": 1}
 _CLASSIC_SYMBOLS = {"0": 1, **{d: 2 for d in DIGITS[1:]}, "+2": 2, "S": 2, "V": 2}
@@ -60,6 +59,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
 PRESETS = tuple(_PRESETS)
 HOUSE_RULES = ("stacking", "seven_zero", "jump_in", "forced_play", "elimination")
 """The fields that are off in every preset (docs/rules.md, section 11)."""
+_SWITCHES = ("draw_until_playable", *(name for name in HOUSE_RULES if name not in _CHOICES))
 
 
 class RulesError(ValueError):

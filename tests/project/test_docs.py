@@ -19,7 +19,11 @@ from pocket_uno_env.reference.referee import check_record
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Their blocks run where the framework is installed: in ecosystem/.
-ELSEWHERE = {"onnx.md", "openspiel.md", "rlcard.md", "rllib.md", "tianshou.md", "torchrl.md"}
+ELSEWHERE = {
+    f"{name}.md"
+    for file in (ROOT / "ecosystem").glob("*/test_*.py")
+    for name in re.findall(r'run_page\("(\w+)"', file.read_text("utf-8"))
+}
 EXAMPLES = {
     # The blocks of a page build on one another, as a reader's session would.
     page.relative_to(ROOT).as_posix(): "\n".join(
@@ -32,6 +36,7 @@ EXAMPLES = {
 
 def test_there_are_examples() -> None:
     assert "pocket_uno_v0.env(" in EXAMPLES["README.md"] and EXAMPLES["docs/agents.md"]
+    assert "torchrl.md" in ELSEWHERE and "gymnasium.md" not in ELSEWHERE
 
 
 @pytest.mark.parametrize("page", [page for page, code in EXAMPLES.items() if code])

@@ -79,8 +79,7 @@ def test_dict_round_trip(name: str) -> None:
     assert set(rules.to_dict()) == {
         "name", "colors", "symbols", "wild_copies", "hand_size", "max_players", "match_goal",
         "opening_wild", "two_player_reverse", "draw_until_playable", "draw_limit",
-        "wild_draw_four", "challenge_condition", "uno_call",
-        "stacking", "seven_zero", "jump_in", "forced_play", "elimination",
+        "wild_draw_four", "challenge_condition", "uno_call", *HOUSE_RULES,
     }  # fmt: skip
 
 
