@@ -6,8 +6,8 @@ the learner to its next one, and what the opponents do in between is part of the
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Unpack
 
 import numpy as np
@@ -244,9 +244,9 @@ class _FirstRow(np.ndarray):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.stack and len(args) == 1 and not kwargs and self._matrix is not None:
             first, *others = args[0]
-            same = first is self and len(others) == len(self._others)
-            if same and all(map(operator.is_, others, self._others)):
-                return self._matrix.copy()
+            with suppress(ValueError):  # of arrays that are not the same objects
+                if first is self and others == self._others:
+                    return self._matrix.copy()
         return super().__array_function__(func, types, args, kwargs)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
