@@ -64,10 +64,12 @@ def _outside(r: Repeat) -> float:
 
 
 U8, U8_5 = "batch, mask + uint8", "batch, mask + uint8, 5 players"
+U8_1 = "batch, mask + uint8, N = 1"
 TARGETS = (
     Target("batch, mask + uint8 observation", "x RLCard", _rlcard(U8), 250),
     Target("the same, of the loop without observation", "x", _ratio(U8, "batch, mask"), 0.5),
     Target("batch, mask + float32", "x RLCard", _rlcard("batch, mask + float32"), 150),
+    Target("batch, mask + uint8, a single game", "x RLCard", _rlcard(U8_1), 6),
     Target("batch, rules only", "x RLCard", _rlcard("batch, rules only"), 500),
     Target("greedy rounds in the batch", "x RLCard",
            _rlcard("batch, rules only, greedy", "rounds"), 300),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pocket_uno_env import row_kernels
 from pocket_uno_env.agents.scripted.policies import Policy, act, act_rows_unchecked, check_policy
 from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
+from pocket_uno_env.compiled.entry import Entry, entry
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
 from pocket_uno_env.engine.payoff import REWARDS, round_payoffs
@@ -28,6 +30,13 @@ from pocket_uno_env.rules.rules import Rules
 
 GIVEN = -1
 """In place of a policy: the caller gives the actions."""
+
+
+_NUMBERS = np.zeros(1, np.int64)
+_FIRST_ILLEGAL = Entry(
+    row_kernels.first_illegal, lambda: (Rules()._table, new_rows(1), _NUMBERS, _NUMBERS)
+)
+_ACT = Entry(act_rows_unchecked, lambda: (Rules()._table, new_rows(1), _NUMBERS, 0, _NUMBERS))
 
 
 class Batch:
@@ -87,6 +96,14 @@ class Batch:
         self.max_cycles = check_count("max_cycles", max_cycles)
         self.n_actions = len(catalogue(self.rules))
         self.observation_size = observation_size(self.rules, self.num_players)
+        n = self.num_games
+        self._forms: dict[str, tuple[Any, ...]] = {
+            "actions": ((n,), np.int64),
+            "masks": ((n, self.n_actions), np.int8),
+            "observations": ((n, self.observation_size), np.float32, np.uint8),
+            "payoffs": ((n, self.num_players), np.float32),
+            "ends": ((n,), np.uint8),
+        }
         self._rows = new_rows(num_games)
         self._reward = int(REWARDS[reward])
         self._all = np.arange(num_games)
@@ -94,12 +111,12 @@ class Batch:
         share = -(-num_games // min(check_count("threads", threads), num_games))
         self._parts = [slice(i, i + share) for i in range(0, num_games, share)]
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
-        self._apart: tuple[Any, ...] = ()
+        self._passes: dict[str, _Pass] = {}
         self._guard = Guard("Batch")
         self._started = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pool": None, "_apart": ()}
+        return {**self.__dict__, "_pool": None, "_passes": {}}
 
     @property
     def rows(self) -> Any:
@@ -122,7 +139,7 @@ class Batch:
     ) -> None:
         """Deal a new round in every game; `seed` from 0 to ``2**64 - 1``."""
         with self._guard:
-            self._check(None, masks, observations, None, None)
+            self._check(masks=masks, observations=observations)
             start = check_seed("seed", seed)
             table = self.rules._table
             row_kernels.reset_rows(table, self._rows, self.num_players, start, np.uint64(0))
@@ -161,13 +178,13 @@ class Batch:
         with self._guard:
             self._check_started()
             self._actions[:] = as_integers("actions", actions, self.num_games)
-            self._check(None, masks, observations, payoffs, ends)
+            step = self._pass("step", self._actions, masks, observations, payoffs, ends)
             table = self.rules._table
-            wrong = row_kernels.first_illegal(table, self._rows, self._all, self._actions)
+            wrong = _FIRST_ILLEGAL.call(table, self._rows, self._all, self._actions)
             if wrong >= 0:
                 action = int(self._actions[wrong])
-                raise ValueError(illegal_action(self.rules, self._rows, int(wrong), action))
-            self._step(GIVEN, self._actions, masks, observations, payoffs, ends)
+                raise ValueError(illegal_action(self.rules, self._rows, wrong, action))
+            self._run(step, GIVEN)
 
     def act(self, policy: Policy, actions: np.ndarray) -> None:
         """Write what a scripted policy would do in every game.
@@ -178,11 +195,9 @@ class Batch:
         """
         with self._guard:
             self._check_started()
-            check_policy(policy)
-            check_buffer("actions", actions, (self.num_games,), np.int64)
-            self._check(actions, None, None, None, None)
-            table = self.rules._table
-            act_rows_unchecked(table, self._rows, self._all, int(policy), actions)
+            self._check_policy(policy)
+            self._check(actions=actions)
+            _ACT.call(self.rules._table, self._rows, self._all, int(policy), actions)
 
     def play(
         self,
@@ -202,17 +217,16 @@ class Batch:
         """
         with self._guard:
             self._check_started()
-            check_policy(policy)
-            check_buffer("actions", actions, (self.num_games,), np.int64)
-            self._check(actions, masks, observations, payoffs, ends)
-            self._step(int(policy), actions, masks, observations, payoffs, ends)
+            self._check_policy(policy)
+            step = self._pass("play", actions, masks, observations, payoffs, ends)
+            self._run(step, int(policy))
 
-    def _step(self, policy: int, *buffers: np.ndarray | None) -> None:
-        if len(self._parts) == 1:
-            self._step_part(policy, buffers, slice(None))
+    def _run(self, step: _Pass, policy: int) -> None:
+        if len(step.parts) == 1:
+            step.parts[0](policy, self.max_cycles)
             return
         pool = self._threads()
-        parts = [pool.submit(self._step_part, policy, buffers, part) for part in self._parts]
+        parts = [pool.submit(part, policy, self.max_cycles) for part in step.parts]
         try:
             for part in parts:
                 part.result()
@@ -225,45 +239,70 @@ class Batch:
             self._pool = os.getpid(), ThreadPoolExecutor(len(self._parts))
         return self._pool[1]
 
-    def _step_part(self, policy: int, buffers: tuple[np.ndarray | None, ...], part: slice) -> None:
-        """Some of the games; a kernel holds no lock of the interpreter."""
-        parts = [None if buffer is None else buffer[part] for buffer in buffers]
-        table, rows = self.rules._table, self._rows[part]
-        step_batch(table, rows, policy, self.max_cycles, self._reward, *parts)
+    def _pass(self, name: str, *buffers: np.ndarray | None) -> _Pass:
+        """The pass over all games into these buffers: checked, unless they are those of last time.
+
+        A loop hands over the same arrays again and again. The pass has views of its own, for whose
+        form nobody else can change.
+        """
+        known = self._passes.get(name)
+        if known is not None and known.takes(buffers):
+            return known
+        written = dict(zip(self._forms, buffers, strict=True))
+        if name == "step":
+            del written["actions"]
+        self._check(**written)
+        made = self._passes[name] = _Pass(self, buffers)
+        return made
+
+    def _check_policy(self, policy: Any) -> None:
+        if type(policy) is not Policy:
+            check_policy(policy)
 
     def _check_started(self) -> None:
         if not self._started:
             raise RuntimeError("there are no games yet; call reset() first")
 
-    def _check(
-        self,
-        actions: np.ndarray | None,
-        masks: np.ndarray | None,
-        observations: np.ndarray | None,
-        payoffs: np.ndarray | None,
-        ends: np.ndarray | None,
-    ) -> None:
-        n = self.num_games
-        if masks is not None:
-            check_buffer("masks", masks, (n, self.n_actions), np.int8)
-        if observations is not None:
-            shape = n, self.observation_size
-            check_buffer("observations", observations, shape, np.float32, np.uint8)
-        if payoffs is not None:
-            check_buffer("payoffs", payoffs, (n, self.num_players), np.float32)
-        if ends is not None:
-            check_buffer("ends", ends, (n,), np.uint8)
-        # A loop hands over the same arrays again and again: where they lie is looked at once.
-        buffers = (actions, masks, observations, payoffs, ends)
-        if len(self._apart) != 5 or any(map(operator.is_not, self._apart, buffers)):
-            names = ("actions", "masks", "observations", "payoffs", "ends")
-            check_apart(dict(zip(names, buffers, strict=True)), {"rows": self._rows})
-            self._apart = buffers
+    def _check(self, **buffers: np.ndarray | None) -> None:
+        """Raise ValueError unless these can be written; None is none, but for actions."""
+        given = {k: buffer for k, buffer in buffers.items() if buffer is not None or k == "actions"}
+        for name, buffer in given.items():
+            check_buffer(name, buffer, *self._forms[name])
+        check_apart(given, {"rows": self._rows})
+
+
+_WRITEABLE = operator.attrgetter("flags.writeable")
+
+
+class _Pass:
+    """`step_batch` over the games of a batch, for the buffers that it writes.
+
+    Attributes
+    ----------
+    parts : list of callable
+        One for each thread, called with a policy and `max_cycles`.
+    """
+
+    def __init__(self, batch: Batch, buffers: tuple[np.ndarray | None, ...]) -> None:
+        self._buffers = buffers
+        self._arrays = [buffer for buffer in buffers if buffer is not None]
+        views = [None if buffer is None else buffer.view(np.ndarray) for buffer in buffers]
+        self.parts = []
+        for part in batch._parts:
+            where = batch.rules._table, batch._rows[part]
+            into = [None if view is None else view[part] for view in views]
+            code = entry(step_batch, *where, batch._reward, *into, GIVEN, 0)
+            self.parts.append(partial(code, *where, batch._reward, *into))
+
+    def takes(self, buffers: tuple[np.ndarray | None, ...]) -> bool:
+        """Whether these are the same buffers, and can still be written."""
+        same = all(map(operator.is_, buffers, self._buffers))
+        return same and all(map(_WRITEABLE, self._arrays))
 
 
 @kernel
 def step_batch(
-    rules, rows, policy, max_cycles, reward, actions, masks, observations, payoffs, ends
+    rules, rows, reward, actions, masks, observations, payoffs, ends, policy, max_cycles
 ):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.
 

@@ -6,6 +6,18 @@ import os
 import threading
 from typing import Any
 
+_forks = 0
+"""How often this process and those it comes from were forked."""
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
 
 class Guard:
     """``with guard:`` around each call of an object that threads must not share.
@@ -23,17 +35,17 @@ class Guard:
     def __init__(self, what: str) -> None:
         self._what = what
         self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._born = _forks
 
     def __enter__(self) -> None:
-        if self._process != os.getpid():
+        if self._born != _forks:
             if self._lock.locked():
                 raise RuntimeError(
                     f"the process was forked while a thread was using this {self._what}, whose "
                     "games are half stepped; make a new one"
                 )
-            self._process = os.getpid()
-        if not self._lock.acquire(blocking=False):
+            self._born = _forks
+        if not self._lock.acquire(False):
             raise RuntimeError(
                 f"another thread is using this {self._what}; make one for each thread"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -203,3 +204,66 @@ def test_act_checks_its_buffer_and_policy() -> None:
 def test_bad_seeds(seed: Any) -> None:
     with pytest.raises(ValueError, match="seed"):
         Batch(2).reset(seed)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_any_buffers_may_follow_any_others(threads: int) -> None:
+    """What was checked for the last call says nothing about the arrays of this one."""
+    batch, twin = Batch(6, threads=threads), Batch(6)
+    batch.reset(2)
+    twin.reset(2)
+    rng = np.random.default_rng(0)
+    kept: dict[str, np.ndarray] = {}
+    for _ in range(200):
+        new = {
+            "masks": np.ones((6, 123), np.int8),
+            "observations": np.ones((6, 338), rng.choice([np.float32, np.uint8])),
+            "payoffs": np.ones((6, 2), np.float32),
+            "ends": np.ones(6, np.uint8),
+        }
+        kept = {
+            name: new[name] if rng.random() < 0.3 else kept.get(name, new[name]) for name in new
+        }
+        given = {name: kept[name] for name in new if rng.random() < 0.7}
+        expected = {name: np.zeros_like(array) for name, array in given.items()}
+        actions, right = np.zeros(6, np.int64), np.zeros(6, np.int64)
+        twin.act(Policy.GREEDY, right)
+        twin.step(right, **expected)
+        if rng.random() < 0.5:
+            batch.play(Policy.GREEDY, actions, **given)
+        else:
+            batch.act(Policy.GREEDY, actions)
+            batch.step(actions, **given)
+        assert (actions == right).all()
+        for name, array in given.items():
+            assert (array == expected[name]).all()
+    assert batch.rows.tobytes() == twin.rows.tobytes()
+
+
+@pytest.mark.parametrize("call", ["play", "step"])
+def test_an_array_that_changed_its_form_since_the_last_call(call: str) -> None:
+    batch = Batch(4)
+    batch.reset(1)
+    actions = np.zeros(4, np.int64)
+    masks, observations = buffers(batch)
+
+    def go() -> None:
+        batch.act(Policy.GREEDY, actions)
+        if call == "step":
+            batch.step(actions, masks, observations)
+        else:
+            batch.play(Policy.GREEDY, actions, masks, observations)
+
+    go()
+    masks.setflags(write=False)
+    before = batch.rows.tobytes(), masks.tobytes()
+    with pytest.raises(ValueError, match="masks must be C-contiguous, aligned and writeable"):
+        go()
+    assert (batch.rows.tobytes(), masks.tobytes()) == before
+    masks.setflags(write=True)
+    go()
+    with pytest.raises(ValueError, match="resize"):  # a batch holds on to what it writes
+        observations.resize((1, 1))
+    copied = copy.deepcopy(batch)
+    go()
+    assert copied.rows.tobytes() != batch.rows.tobytes()
