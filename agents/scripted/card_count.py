@@ -11,23 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pocket_uno_env.compiled.bits import EMPTY, bit, first, size, without_first
-from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.engine.piles import seat_after
 from pocket_uno_env.observation.information import (
-    discarded_count,
-    discards,
     judged_size,
-    known_count,
-    known_kinds,
+    kinds_of,
+    known_cards,
     own_count,
     own_hand,
+    placed_cards,
 )
 from pocket_uno_env.rules.limits import NO_COLOR
 
-from .turns import action_kinds, turn_keepers
-
-_2 = np.int64(2)
-_4 = np.int64(4)
+from .turns import turn_keepers
 
 
 class CardCount(NamedTuple):
@@ -35,17 +31,15 @@ class CardCount(NamedTuple):
 
     Attributes
     ----------
-    ones, twos, fours
-        A kind has ``ones + 2 * twos + 4 * fours`` unseen copies, exact up to seven.
+    cards
+        The cards that the seat cannot place, a set of cards as a tuple of words.
     hand, pairs
         The kinds in the seat's own hand, and those of which it holds two or more.
     known, n_known
         The kinds known to be in the one other hand that was asked about, and how many cards.
     """
 
-    ones: Any
-    twos: Any
-    fours: Any
+    cards: Any
     hand: Any
     pairs: Any
     known: Any
@@ -77,65 +71,56 @@ class HandBelief(NamedTuple):
     unknown: Any
 
 
-@kernel
+@inlined
 def count_cards(rules, row, seat, other):
     """Count the cards from `seat`'s place, with those known to be in `other`'s hand."""
+    placed = placed_cards(row, seat)
+    cards = rules.cards[0] & ~placed[0], rules.cards[1] & ~placed[1]
     hand = own_hand(row, seat)
-    known, elsewhere = EMPTY, hand | discards(row)
-    for holder in range(row.num_players):
-        if holder != seat:
-            kinds = known_kinds(rules, row, seat, holder)
-            elsewhere |= kinds
-            if holder == other:
-                known = kinds
-    # Kinds of one card are where they are; the cards of the others are counted one by one.
-    several = rules.multiple_kinds
-    ones = (rules.coloured_kinds | rules.wild_kinds) & ~several & ~elsewhere
-    n_known = size(known & ~several)
-    twos, fours, pairs = EMPTY, EMPTY, EMPTY
-    while several != EMPTY:
-        kind = first(several)
-        several = without_first(several)
-        own = own_count(rules, row, seat, kind)
-        hidden = rules.copies[kind] - own - discarded_count(rules, row, kind)
-        for holder in range(row.num_players):
-            if holder != seat:
-                known_there = known_count(rules, row, seat, holder, kind)
-                hidden -= known_there
-                if holder == other:
-                    n_known += known_there
-        kind = bit(kind)
-        if own > 1:
-            pairs |= kind
-        if hidden & 1:
-            ones |= kind
-        if hidden & 2:
-            twos |= kind
-        if hidden & 4:
-            fours |= kind
-    return CardCount(ones, twos, fours, hand, pairs, known, n_known)
+    pairs = EMPTY
+    if size(hand) != row.hand_size[seat]:
+        several = hand & rules.multiple_kinds
+        while several != EMPTY:
+            kind = first(several)
+            several = without_first(several)
+            if own_count(rules, row, seat, kind) > 1:
+                pairs |= bit(kind)
+    there = known_cards(row, seat, other)
+    known, n_known = EMPTY, np.int64(0)
+    if there[0] | there[1] != EMPTY:
+        known, n_known = kinds_of(rules, there), size(there[0]) + size(there[1])
+    return CardCount(cards, hand, pairs, known, n_known)
 
 
-@kernel
-def unseen(count, kinds):
-    """How many unseen cards are of the given kinds (a bit set)."""
-    copies = size(count.ones & kinds)
-    if count.twos & kinds != EMPTY:
-        copies += _2 * size(count.twos & kinds)
-    if count.fours & kinds != EMPTY:
-        copies += _4 * size(count.fours & kinds)
-    return copies
+@inlined
+def by_color(rules, cards):
+    """How many of a set of cards (a tuple of words) are of each of the four colours."""
+    n0 = size(cards[0] & rules.color_cards[0, 0])
+    n1 = size(cards[0] & rules.color_cards[1, 0])
+    n2 = size(cards[0] & rules.color_cards[2, 0])
+    n3 = size(cards[0] & rules.color_cards[3, 0])
+    if cards[1] != EMPTY:  # only in decks of more than 64 cards
+        n0 += size(cards[1] & rules.color_cards[0, 1])
+        n1 += size(cards[1] & rules.color_cards[1, 1])
+        n2 += size(cards[1] & rules.color_cards[2, 1])
+        n3 += size(cards[1] & rules.color_cards[3, 1])
+    return n0, n1, n2, n3
 
 
-@kernel
-def _likelihood(rules, row, other, color, trust):
-    cards = np.int64(row.hand_size[other])
-    if color >= rules.n_colors or cards == 0:
-        return 1.0
-    return 1.0 - trust * min(np.int64(row.off_color[other, color]), cards) / cards
+@inlined
+def of_color(rules, count, color):
+    """The unseen cards of a colour, a set of cards."""
+    cards = rules.color_cards[color]
+    return count.cards[0] & cards[0], count.cards[1] & cards[1]
 
 
-@kernel
+@inlined
+def _likelihood(row, other, color, cards, trust):
+    off = min(np.int64(row.off_color[other, color]), cards)
+    return 1.0 - trust * off / max(cards, 1)
+
+
+@inlined
 def believe(rules, row, count, other, known, n_known, trust):
     """What `other` may hold, of which some kinds and cards are known.
 
@@ -145,32 +130,36 @@ def believe(rules, row, count, other, known, n_known, trust):
         How far to believe that a seat which drew could not play, from 0 to 1. Whoever lacked a
         colour lacked wilds too, or would have played them.
     """
-    c0 = _likelihood(rules, row, other, 0, trust)
-    c1 = _likelihood(rules, row, other, 1, trust)
-    c2 = _likelihood(rules, row, other, 2, trust)
-    c3 = _likelihood(rules, row, other, 3, trust)
-    colors = (c0, c1, c2, c3)
-    wilds = min(min(c0, c1), min(c2, c3)) * unseen(count, rules.wild_kinds)
-    total = wilds
-    for color in range(rules.n_colors):
-        total += colors[color] * unseen(count, rules.color_kinds[color])
-    unknown = max(np.int64(row.hand_size[other]) - n_known, 0)
-    return HandBelief(colors, wilds, total, known, unknown)
+    cards = np.int64(row.hand_size[other])
+    c0 = _likelihood(row, other, 0, cards, trust)
+    c1 = _likelihood(row, other, 1, cards, trust)
+    c2 = _likelihood(row, other, 2, cards, trust)
+    c3 = _likelihood(row, other, 3, cards, trust)
+    n0, n1, n2, n3 = by_color(rules, count.cards)
+    n_wilds = size(count.cards[0]) + size(count.cards[1]) - (n0 + n1 + n2 + n3)
+    wilds = min(min(c0, c1), min(c2, c3)) * n_wilds
+    total = wilds + c0 * n0 + c1 * n1 + c2 * n2 + c3 * n3
+    return HandBelief((c0, c1, c2, c3), wilds, total, known, max(cards - n_known, 0))
 
 
-@kernel
+@inlined
 def probability_of_any(ways, total, cards):
     """The probability that one of `cards` cards is among `ways` out of `total`."""
-    if total <= 0.0:
-        return 0.0
     share = 1.0 - ways / total
     none = 1.0
     for _ in range(cards):
         none *= share
-    return 1.0 - none
+    return 1.0 - none if total > 0.0 else 0.0
 
 
-@kernel
+@inlined
+def fitting(rules, count, top, color):
+    """The unseen cards of a coloured top's symbol or of a color, a set of cards."""
+    same, colored = rules.symbol_cards[top], rules.color_cards[color]
+    return count.cards[0] & (same[0] | colored[0]), count.cards[1] & (same[1] | colored[1])
+
+
+@inlined
 def reply_probabilities(rules, count, belief, top, color, more, hand):
     """What to expect of a hand that has drawn `more` cards and moves on this top and color.
 
@@ -182,27 +171,23 @@ def reply_probabilities(rules, count, belief, top, color, more, hand):
         The probability that the seat with the own `hand` then left (a bit set of kinds) can play
         next time, if nobody else moves: colour by colour, weighed by the ways to answer in it.
     """
-    symbols = rules.symbol_kinds[top]
-    fits = symbols | rules.color_kinds[color]
-    ways, good = 0.0, 0.0
-    for other in range(rules.n_colors):
-        kinds = rules.color_kinds[other]
-        mine = hand & kinds
-        if other != color:
-            kinds &= symbols
-        if kinds != EMPTY:
-            way = belief.colors[other] * unseen(count, kinds)
-            ways += way
-            if mine != EMPTY:
-                good += way
-    answer = 1.0
-    if belief.known & (fits | rules.wild_kinds) == EMPTY:
-        answer = probability_of_any(ways + belief.wilds, belief.total, belief.unknown + more)
+    n0, n1, n2, n3 = by_color(rules, fitting(rules, count, top, color))
+    w0, w1 = belief.colors[0] * n0, belief.colors[1] * n1
+    w2, w3 = belief.colors[2] * n2, belief.colors[3] * n3
+    ways = w0 + w1 + w2 + w3
+    fits = rules.symbol_kinds[top] | rules.color_kinds[color]
+    answer = probability_of_any(ways + belief.wilds, belief.total, belief.unknown + more)
+    if belief.known & (fits | rules.wild_kinds) != EMPTY:
+        answer = 1.0
     if hand & rules.wild_kinds != EMPTY:
         return answer, 1.0
-    again = answer * good / ways if ways > 0.0 else 0.0
-    if hand & fits != EMPTY:
-        again += 1.0 - answer
+    good = w0 if hand & rules.color_kinds[0] != EMPTY else 0.0
+    good += w1 if hand & rules.color_kinds[1] != EMPTY else 0.0
+    good += w2 if hand & rules.color_kinds[2] != EMPTY else 0.0
+    good += w3 if hand & rules.color_kinds[3] != EMPTY else 0.0
+    again = answer * good / ways
+    again = again if ways > 0.0 else 0.0
+    again += 1.0 - answer if hand & fits != EMPTY else 0.0
     return answer, again
 
 
@@ -214,20 +199,22 @@ def guilt_probability(rules, row, trust):
     `trust` as for `believe`.
     """
     actor = np.int64(row.actor)
-    color = row.color_before
-    coloured, wilds = EMPTY, EMPTY
-    if color != NO_COLOR:
-        coloured |= rules.color_kinds[color]
-    if not rules.guilt_by_color_only:
-        coloured |= rules.symbol_kinds[row.top_before]
-        wilds |= rules.wild_kinds
+    color, top = row.color_before, row.top_before
     count = count_cards(rules, row, np.int64(row.to_act), actor)
-    if count.known & (coloured | wilds) != EMPTY:
-        return 1.0
     belief = believe(rules, row, count, actor, count.known, count.n_known, trust)
-    ways = belief.wilds if wilds != EMPTY else 0.0
-    for other in range(rules.n_colors):
-        ways += belief.colors[other] * unseen(count, coloured & rules.color_kinds[other])
+    fits, cards, ways = EMPTY, (EMPTY, EMPTY), 0.0
+    if color != NO_COLOR:
+        fits, cards = rules.color_kinds[color], of_color(rules, count, color)
+    if not rules.guilt_by_color_only:
+        fits |= rules.symbol_kinds[top] | rules.wild_kinds
+        same = rules.symbol_cards[top]
+        cards = cards[0] | count.cards[0] & same[0], cards[1] | count.cards[1] & same[1]
+        ways = belief.wilds
+    if count.known & fits != EMPTY:
+        return 1.0
+    n0, n1, n2, n3 = by_color(rules, cards)
+    ways = ways + belief.colors[0] * n0 + belief.colors[1] * n1
+    ways = ways + belief.colors[2] * n2 + belief.colors[3] * n3
     return probability_of_any(ways, belief.total, max(judged_size(row) - count.n_known, 0))
 
 
@@ -252,24 +239,24 @@ class Context(NamedTuple):
     keepers: Any
 
 
-@kernel
+@inlined
 def context_of(rules, row, trust):
     """The context of the seat to act; `trust` as for `card_count.believe`."""
     seat = np.int64(row.to_act)
     after = seat_after(row, seat)
     count = count_cards(rules, row, seat, after)
     theirs = believe(rules, row, count, after, count.known, count.n_known, trust)
-    actions = action_kinds(rules, count.hand)
+    actions = count.hand & rules.action_kinds
     return Context(seat, after, count, theirs, actions, turn_keepers(rules, row, seat, actions))
 
 
-@kernel
+@inlined
 def without(count, hand, kind):
     """The kinds left of a hand when one card is played."""
     return hand if count.pairs & bit(kind) != EMPTY else hand & ~bit(kind)
 
 
-@kernel
+@inlined
 def belief_of(rules, row, context, mover, trust):
     """What `mover` may hold: the context's belief, or one without the cards known."""
     if mover == context.after:

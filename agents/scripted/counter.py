@@ -68,7 +68,7 @@ def _best_play(rules, row):
 @kernel
 def _value(rules, row, context, hand, left, kind, color):
     """The value of playing a kind and naming a colour, with this hand and number of cards left."""
-    mover = next_mover(rules, row, context.seat, kind)
+    mover = next_mover(rules, row, context.seat, context.after, kind)
     same = hand & rules.color_kinds[color]
     value = size(same) + size(same & context.count.pairs) + rules.kind_points[kind] / 50.0
     if mover == context.seat:

@@ -6,8 +6,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from pocket_uno_env.compiled.bits import EMPTY, first, size, without_first
-from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.bits import EMPTY, bit, first, size, without_first
+from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.engine.legality import can_challenge, matching_kinds, playable_kinds
 from pocket_uno_env.engine.piles import seat_after
 from pocket_uno_env.observation.information import own_hand
@@ -20,11 +20,11 @@ from .card_count import (
     belief_of,
     context_of,
     guilt_probability,
+    of_color,
     reply_probabilities,
-    unseen,
-    without,
 )
 from .choices import cardless, otherwise, play_action, sociable_action
+from .left_hand import whole_hand, without
 from .strong_weights import WEIGHTS
 from .turns import goes_out, is_action, next_mover, seat_before
 
@@ -145,7 +145,8 @@ def _best_play(rules, row, w):
     if cards == 1:
         return play_action(rules, first(playable), 0)
     context = context_of(rules, row, w[Feature.TRUST])
-    hand = context.count.hand
+    hand = whole_hand(rules, context.count.hand, cards)
+    pairs = context.count.pairs
     top, color = np.int64(row.top), np.int64(row.active_color)
     most = -ABOVE_ALL
     if best >= 0 and row.phase != Phase.STACK:
@@ -155,46 +156,50 @@ def _best_play(rules, row, w):
                 most += w[Feature.KEEP_WILD]
         else:
             most = w[Feature.DRAW]
-        most += _passed(rules, row, w, context, context.after, top, color, hand, cards, 0)
+        most += _passed(rules, row, w, context, context.after, top, color, hand, 0)
     while playable != EMPTY:
         kind = first(playable)
         playable = without_first(playable)
         wild = kind >= rules.n_coloured
-        rest = without(context.count, hand, kind)
-        mover = next_mover(rules, row, context.seat, kind)
+        rest = without(rules, hand, pairs, kind)
+        action = play_action(rules, kind, 0)
+        mover = next_mover(rules, row, context.seat, context.after, kind)
         for named in range(rules.n_colors if wild else 1):
             new = named if wild else np.int64(rules.kind_color[kind])
-            value = _card(rules, row, w, context, top, color, kind, new, rest)
+            value = _card(rules, row, w, context, top, color, kind, new, rest.kinds)
             if mover == context.seat:
-                guilty = _is_guilty(rules, top, color, kind, rest)
-                if not guilty and goes_out(rules, rest, cards - 1, kind, new, context.keepers):
-                    return play_action(rules, kind, new)
-                value += _again(rules, row, w, context, kind, new, rest, cards - 1)
+                guilty = wild and _is_guilty(rules, top, color, kind, rest.kinds)
+                if not guilty and goes_out(
+                    rules, rest.kinds, cards - 1, kind, new, context.keepers
+                ):
+                    return action + named
+                value += _again(rules, row, w, context, kind, new, rest)
             else:
-                value += _passed(rules, row, w, context, mover, kind, new, rest, cards - 1, 0)
-                value += _exchanged(row, context, rules.kind_effect[kind], cards - 1)
-            if value > most:
-                best, most = play_action(rules, kind, new), value
+                value += _passed(rules, row, w, context, mover, kind, new, rest, 0)
+                if rules.seven_zero:
+                    value += _exchanged(row, context.seat, rules.kind_effect[kind], cards - 1)
+            better = value > most
+            best = action + named if better else best
+            most = value if better else most
     return best
 
 
 @kernel
-def _exchanged(row, context, effect, left):
+def _exchanged(row, seat, effect, left):
     """The value of changing a hand of so many cards for another, under `seven_zero`."""
     if effect == Effect.ROTATE:
-        return EXCHANGE * (left - row.hand_size[seat_before(row, context.seat)])
+        return EXCHANGE * (left - row.hand_size[seat_before(row, seat)])
     if effect != Effect.SWAP:
         return 0.0
-    fewest = np.int64(row.hand_size[context.after])
-    seat = seat_after(row, context.after)
-    while seat != context.after:
-        if seat != context.seat:
-            fewest = min(fewest, np.int64(row.hand_size[seat]))
-        seat = seat_after(row, seat)
+    other = seat_after(row, seat)
+    fewest = np.int64(row.hand_size[other])
+    while other != seat:
+        fewest = min(fewest, np.int64(row.hand_size[other]))
+        other = seat_after(row, other)
     return EXCHANGE * (left - fewest)
 
 
-@kernel
+@inlined
 def _is_guilty(rules, top, color, kind, hand):
     """Whether a challenge of `kind` would succeed, played with `hand` left on `top` and `color`."""
     effect = rules.kind_effect[kind]
@@ -207,15 +212,15 @@ def _is_guilty(rules, top, color, kind, hand):
     return matching_kinds(rules, hand, top, color) != EMPTY
 
 
-@kernel
+@inlined
 def _card(rules, row, w, context, top, color, kind, new, hand):
     """The value of one card played on `top` and `color`, whatever comes next.
 
     ``new`` is the colour then, ``hand`` what is left.
     """
-    effect = rules.kind_effect[kind]
     value = w[Feature.POINTS] * rules.kind_points[kind] / 10.0
     if kind >= rules.n_coloured:
+        effect = rules.kind_effect[kind]
         if effect == Effect.NONE:
             value += w[Feature.WILD]
         elif effect == Effect.WILD_DIP:
@@ -224,87 +229,67 @@ def _card(rules, row, w, context, top, color, kind, new, hand):
             value += w[Feature.WILD_DRAW]
             if _is_guilty(rules, top, color, kind, hand):
                 value += w[Feature.GUILTY]
-    hit = rules.kind_draws[kind]
-    if hit > 0:
-        value += w[Feature.HIT] * hit
-        if row.hand_size[context.after] <= 2:
-            value += w[Feature.HIT_CLOSE]
-    if hit > 0 or effect == Effect.SKIP:
-        value += w[Feature.SKIP]
-    if new != color:
-        value += w[Feature.SWITCH]
-        if row.actor == context.after:
-            value += w[Feature.SWITCH_THEIRS]
-    return value
+    if bit(kind) & (rules.action_kinds | rules.draw_kinds) != EMPTY:
+        hit = rules.kind_draws[kind]
+        if hit > 0:
+            value += w[Feature.HIT] * hit
+            if row.hand_size[context.after] <= 2:
+                value += w[Feature.HIT_CLOSE]
+        if bit(kind) & rules.reverse_kinds == EMPTY:
+            value += w[Feature.SKIP]
+    value += w[Feature.SWITCH] if new != color else 0.0
+    theirs = (new != color) & (row.actor == context.after)
+    return value + (w[Feature.SWITCH_THEIRS] if theirs else 0.0)
 
 
-@kernel
-def _again(rules, row, w, context, top, color, hand, cards):
+@inlined
+def _again(rules, row, w, context, top, color, hand):
     """The value of moving again on one's own card: the best of the next plays."""
     hit = rules.kind_draws[top]
     most = w[Feature.DRAW_AGAIN]
-    most += _passed(rules, row, w, context, context.after, top, color, hand, cards, hit)
-    playable = matching_kinds(rules, hand, top, color)
+    most += _passed(rules, row, w, context, context.after, top, color, hand, hit)
+    playable = matching_kinds(rules, hand.kinds, top, color)
+    pairs = context.count.pairs
     while playable != EMPTY:
         kind = first(playable)
         playable = without_first(playable)
         wild = kind >= rules.n_coloured
-        rest = without(context.count, hand, kind)
+        rest = without(rules, hand, pairs, kind)
         hits = hit + rules.kind_draws[kind]
         for named in range(rules.n_colors if wild else 1):
             new = named if wild else np.int64(rules.kind_color[kind])
-            value = _card(rules, row, w, context, top, color, kind, new, rest)
-            value += _passed(
-                rules, row, w, context, context.after, kind, new, rest, cards - 1, hits
-            )
-            most = max(most, value)
+            value = _card(rules, row, w, context, top, color, kind, new, rest.kinds)
+            value += _passed(rules, row, w, context, context.after, kind, new, rest, hits)
+            most = value if value > most else most
     return most
 
 
-@kernel
-def _passed(rules, row, w, context, mover, top, color, hand, cards, hit):
+@inlined
+def _passed(rules, row, w, context, mover, top, color, hand, hit):
     """The value of passing the turn to `mover` with this top and colour and this hand left.
 
     ``hit`` cards were drawn by the mover in this turn.
     """
+    kinds, cards, actions = hand.kinds, hand.cards, context.actions
     theirs = belief_of(rules, row, context, mover, w[Feature.TRUST])
-    answer, again = reply_probabilities(rules, context.count, theirs, top, color, hit, hand)
+    answer, again = reply_probabilities(rules, context.count, theirs, top, color, hit, kinds)
     value = w[Feature.ANSWER] * answer + w[Feature.NEXT] * again
     held = row.hand_size[mover] + hit
-    if held == 1:
-        value += w[Feature.ANSWER_ONE] * answer
-    elif held == 2:
-        value += w[Feature.ANSWER_TWO] * answer
-    if goes_out(rules, hand, cards, top, color, context.keepers):
+    if held <= 2:
+        value += (w[Feature.ANSWER_ONE] if held == 1 else w[Feature.ANSWER_TWO]) * answer
+    if goes_out(rules, kinds, cards, top, color, context.keepers):
         value += w[Feature.OUT] + w[Feature.OUT_SAFE] * (1.0 - answer)
-    same = hand & rules.color_kinds[color]
+    colored = rules.color_kinds[color]
+    same = kinds & colored
     follow = size(same) + size(same & context.count.pairs)
-    if follow == 0:
-        value += w[Feature.NO_FOLLOW]
-    colors, alone = _shape(rules, hand)
+    value += w[Feature.NO_FOLLOW] if follow == 0 else 0.0
     value += w[Feature.FOLLOW_SHARE] * follow / max(cards, 1) + w[Feature.LEFT] * cards
-    value += w[Feature.COLORS] * colors + w[Feature.ISOLATED] * alone
-    value += w[Feature.WILDS] * size(hand & rules.wild_kinds)
-    value += w[Feature.ACTIONS] * size(hand & context.actions)
-    value += w[Feature.ACTIONS_FOLLOW] * size(
-        context.actions & hand & (rules.color_kinds[color] | rules.symbol_kinds[top])
-    )
-    return value + w[Feature.COMMON] * unseen(context.count, rules.color_kinds[color]) / 10.0
-
-
-@kernel
-def _shape(rules, hand):
-    """How many colours a hand has, and how many kinds without another of colour or symbol."""
-    colors, alone = 0, 0
-    coloured = hand & rules.coloured_kinds
-    for color in range(rules.n_colors):
-        same = hand & rules.color_kinds[color]
-        if same != EMPTY:
-            colors += 1
-            symbols = rules.symbol_kinds[first(same)]
-            if without_first(same) == EMPTY and without_first(coloured & symbols) == EMPTY:
-                alone += 1
-    return colors, alone
+    value += w[Feature.COLORS] * hand.colors + w[Feature.ISOLATED] * size(hand.lone & hand.single)
+    value += w[Feature.WILDS] * size(kinds & rules.wild_kinds)
+    value += w[Feature.ACTIONS] * size(kinds & actions)
+    value += w[Feature.ACTIONS_FOLLOW] * size(kinds & actions & (colored | rules.symbol_kinds[top]))
+    common = of_color(rules, context.count, color)
+    return value + w[Feature.COMMON] * (size(common[0]) + size(common[1])) / 10.0
 
 
 @kernel

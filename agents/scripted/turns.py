@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pocket_uno_env.compiled.bits import EMPTY, bit, first, size, without_first
-from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.engine.legality import matching_kinds
 from pocket_uno_env.engine.piles import seat_after
 from pocket_uno_env.rules.effects import Effect
@@ -27,21 +27,20 @@ def seat_before(row, seat):
     return before
 
 
-@kernel
-def next_mover(rules, row, seat, kind):
+@inlined
+def next_mover(rules, row, seat, after, kind):
     """The seat that moves after `seat` has played a card of this kind, if it is not answered.
 
-    Neither by a challenge nor, under `stacking`, by a draw card.
+    Neither by a challenge nor, under `stacking`, by a draw card. ``after`` is the next seat.
     """
-    after = seat_after(row, seat)
-    effect = rules.kind_effect[kind]
-    if effect == Effect.REVERSE:
-        if row.players_in > 2:
-            return seat_before(row, seat)
-        return after if rules.literal_reverse else np.int64(seat)
-    if effect == Effect.SKIP or rules.kind_draws[kind] > 0:
+    played = bit(kind)
+    if played & (rules.action_kinds | rules.draw_kinds) == EMPTY:
+        return after
+    if played & rules.reverse_kinds == EMPTY:
         return seat_after(row, after)
-    return after
+    if row.players_in > 2:
+        return seat_before(row, seat)
+    return after if rules.literal_reverse else seat
 
 
 @kernel
@@ -51,34 +50,15 @@ def is_action(rules, kind):
     return effect == Effect.SKIP or effect == Effect.REVERSE or rules.kind_draws[kind] > 0
 
 
-@kernel
-def action_kinds(rules, hand):
-    """The coloured kinds of a hand that are action cards."""
-    kinds = EMPTY
-    rest = hand & rules.coloured_kinds
-    while rest != EMPTY:
-        kind = first(rest)
-        rest = without_first(rest)
-        if is_action(rules, kind):
-            kinds |= bit(kind)
-    return kinds
-
-
-@kernel
+@inlined
 def turn_keepers(rules, row, seat, actions):
     """Those of some coloured action cards after which `seat` moves again: with two players."""
     if row.players_in > 2:
         return EMPTY
-    keepers = actions
-    while rules.literal_reverse and actions != EMPTY:
-        kind = first(actions)
-        actions = without_first(actions)
-        if rules.kind_effect[kind] == Effect.REVERSE:
-            keepers &= ~bit(kind)
-    return keepers
+    return actions & ~rules.reverse_kinds if rules.literal_reverse else actions
 
 
-@kernel
+@inlined
 def goes_out(rules, hand, cards, top, color, keepers):
     """Whether a hand can be shed in one turn, played on this top and color.
 
@@ -90,8 +70,13 @@ def goes_out(rules, hand, cards, top, color, keepers):
     keepers
         The kinds that keep the turn, as a bit set.
     """
-    if size(hand) != cards or size(hand & ~keepers) > 1 or cards > _DEEPEST:
+    if without_first(hand & ~keepers) != EMPTY or size(hand) != cards or cards > _DEEPEST:
         return False
+    return _goes_out(rules, hand, top, color, keepers)
+
+
+@kernel
+def _goes_out(rules, hand, top, color, keepers):
     # Depth first; the kinds played so far are a stack in one integer.
     opening_top, opening_color = np.int64(top), np.int64(color)
     top, color = opening_top, opening_color

@@ -105,6 +105,13 @@ def known_cards(row, seat, other):
 
 
 @inlined
+def placed_cards(row, seat):
+    """The physical cards that the seat can place: its own, the discarded, those it knows."""
+    own, known = row.hands[seat], row.known[seat]
+    return own[0] | known[0] | row.discards[0], own[1] | known[1] | row.discards[1]
+
+
+@inlined
 def shown_cards(row, seat, other):
     """The seat's own physical cards of which it knows that `other` knows them, as a set."""
     return _in_both(row.hands[seat], row.shown[other])

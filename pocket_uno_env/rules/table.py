@@ -10,7 +10,7 @@ import numpy as np
 from pocket_uno_env.compiled.kernel import as_record, as_rows
 
 from .actions import catalogue
-from .cards import CARD_WORDS, MAX_CARDS
+from .cards import ACTION_SYMBOLS, CARD_WORDS, MAX_CARDS
 from .effects import DRAWS, EFFECTS, Effect
 from .limits import MAX_ACTIONS, MAX_KINDS, NO_COLOR
 from .phases import BASE_PHASES, Phase
@@ -39,6 +39,7 @@ RULES_ROW = np.dtype(
         ("n_kinds", np.int64),  # card kinds: the coloured ones, then the wilds
         ("n_coloured", np.int64),  # coloured kinds
         ("n_colors", np.int64),  # colours in use
+        ("n_symbols", np.int64),  # coloured kinds of each colour
         ("n_faces", np.int64),  # symbols and wilds in the deck
         ("n_phases", np.int64),  # phases that may come up, without Phase.OVER
         ("n_actions", np.int64),  # action ids
@@ -58,12 +59,18 @@ RULES_ROW = np.dtype(
         ("forced_play", np.bool_),  # Rules.forced_play
         ("elimination", np.bool_),  # Rules.elimination
         ("draw_kinds", np.uint64),  # the kinds that make others draw, a bit set
+        ("reverse_kinds", np.uint64),  # the kinds that turn the direction, a bit set
+        ("action_kinds", np.uint64),  # the coloured kinds of `cards.ACTION_SYMBOLS`, a bit set
         ("first_wild_action", np.int64),  # the first action id that plays a wild
         ("first_move_action", np.int64),  # the first of the eight moves without a card
         ("first_give_action", np.int64),  # the first that gives a card
         ("first_name_action", np.int64),  # the first that names a colour
         ("first_house_action", np.int64),  # the first of house rules
         ("kind_cards", np.uint64, (MAX_KINDS, CARD_WORDS)),  # by kind: its copies, a set of cards
+        ("color_cards", np.uint64, (4, CARD_WORDS)),  # by colour: its cards, a set of cards
+        # By kind: the coloured cards of its symbol, a set of cards.
+        ("symbol_cards", np.uint64, (MAX_KINDS, CARD_WORDS)),
+        ("cards", np.uint64, (CARD_WORDS,)),  # all cards, a set of cards
         ("card_kind", np.uint8, (MAX_CARDS,)),  # by card: its kind
         ("deck", np.uint8, (MAX_CARDS,)),  # all cards, sorted by kind
         ("copies", np.uint8, (MAX_KINDS,)),  # by kind: how many cards
@@ -114,6 +121,10 @@ def rules_table(rules: Rules) -> Any:
         row.kind_draws[index] = DRAWS.get(kind.symbol, 0)
         if row.kind_draws[index] > 0:
             row.draw_kinds |= bit
+        if effect == Effect.REVERSE:
+            row.reverse_kinds |= bit
+        if kind.color is not None and kind.symbol in ACTION_SYMBOLS:
+            row.action_kinds |= bit
         row.kind_points[index] = kind.points
         if kind.copies > 1:
             row.multiple_kinds |= bit
@@ -129,7 +140,13 @@ def rules_table(rules: Rules) -> Any:
     row.n_kinds = len(kinds)
     row.n_coloured = sum(kind.color is not None for kind in kinds)
     row.n_colors = rules.colors
+    row.n_symbols = row.n_coloured // rules.colors
     row.n_faces = len(rules.faces)
+    for index in range(row.n_coloured):
+        row.color_cards[row.kind_color[index]] |= row.kind_cards[index]
+        same = row.kind_face[: len(kinds)] == row.kind_face[index]
+        row.symbol_cards[index] = np.bitwise_or.reduce(row.kind_cards[: len(kinds)][same])
+    row.cards = np.bitwise_or.reduce(row.kind_cards)
     row.hand_size = rules.hand_size
     row.match_goal = rules.match_goal
     row.per_point = 1 / rules.match_goal

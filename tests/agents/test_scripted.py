@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import runpy
 import subprocess
@@ -26,15 +27,14 @@ from pocket_uno_env.agents.scripted.card_count import (
     count_cards,
     guilt_probability,
     reply_probabilities,
-    unseen,
 )
 from pocket_uno_env.agents.scripted.policies import Policy, act, act_rows
 from pocket_uno_env.agents.scripted.strong import Feature, as_array, weights_for
 from pocket_uno_env.agents.scripted.strong_weights import ORIGINS, WEIGHTS
 from pocket_uno_env.agents.scripted.turns import goes_out
-from pocket_uno_env.compiled.bits import bit
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.engine.legality import is_legal, matching_kinds
+from pocket_uno_env.engine.piles import copies_in
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.engine.transition import apply
 from pocket_uno_env.evaluation.arena import play
@@ -127,6 +127,7 @@ import numpy as np
 from pocket_uno_env import Rules
 from pocket_uno_env.rows import reset_rows, step_rows
 from pocket_uno_env.agents.scripted.policies import Policy, act_rows
+from pocket_uno_env.engine.piles import copies_in
 from pocket_uno_env.engine.state import new_rows
 digest = hashlib.sha256()
 house = dict(stacking="any", seven_zero=True, jump_in=True, wild_draw_four="challenge")
@@ -323,7 +324,7 @@ def counted(rules, rows, other, kinds, out):
     seat = np.int64(row.to_act)
     count = count_cards(rules[0], row, seat, other)
     for kind in range(rules[0].n_kinds):
-        out[kind] = unseen(count, bit(kind))
+        out[kind] = copies_in(rules[0], count.cards, kind)
     belief = believe(rules[0], row, count, other, count.known, count.n_known, 1.0)
     answer, again = reply_probabilities(rules[0], count, belief, kinds[0], kinds[1], 0, count.hand)
     out[-4:-2] = answer, again
@@ -425,6 +426,41 @@ def test_going_out_in_one_turn_is_found_whenever_possible() -> None:
         mine = np.uint64(hand & keepers)
         assert one_turn(rules._table, np.uint64(hand), cards, top, color, mine) == expected
     assert 100 < found < 1400
+
+
+# The same choices as ever.
+
+CHOICES = "74ee54cc6a5dd783"
+"""What `strong` and `counter` chose before they were made faster."""
+
+
+@kernel
+def choices_of(rules, rows, chosen):
+    """Play on with all policies in turn, and write what the two choose; how many decisions."""
+    count = 0
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for turn in range(60):
+            if row.end != End.RUNNING:
+                break
+            chosen[count, 0] = act(rules[0], row, Policy.STRONG)
+            chosen[count, 1] = act(rules[0], row, Policy.COUNTER)
+            count += 1
+            policy = MIXED[(i + turn) % 5]
+            apply(rules[0], row, act(rules[0], row, policy), None, None)
+    return count
+
+
+def test_strong_and_counter_choose_as_ever() -> None:
+    digest, decisions = hashlib.sha256(), 0
+    for rules, num_players in (game.values for game in every_game()):
+        rows = new_games(rules, num_players, 40, seed=6)
+        chosen = np.zeros((2400, 2), np.int16)
+        count = choices_of(rules._table, rows, chosen)
+        digest.update(chosen[:count].tobytes())
+        decisions += count
+    assert decisions > 50_000
+    assert digest.hexdigest()[:16] == CHOICES
 
 
 # Weights.
