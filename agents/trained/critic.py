@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.mlp import pack_layers, run_layers, widest
+from pocket_uno_env.compiled.mlp import pack_layers, run_layers
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size, write_observation
 from pocket_uno_env.observation.canonical import ColorTables, color_tables, write_view
@@ -40,7 +40,7 @@ class Critic(NamedTuple):
     kinds : int64, shape ``(colors, symbols)``
         The coloured kinds by colour.
     plain, seen : float32
-        The observation, and what the critic sees: that in its view, and the hidden cards.
+        The observation; what the critic sees, in a line: that in its view, and the hidden cards.
     order : int64, shape ``(colors,)``
     state, values : float32
         Scratch.
@@ -73,10 +73,10 @@ def new_critic(
         color_tables(rules, num_players),
         colored_kinds(rules, num_players),
         np.zeros(size, np.float32),
-        np.zeros(size + hidden_size(rules, num_players), np.float32),
+        np.zeros((1, size + hidden_size(rules, num_players)), np.float32),
         np.arange(rules.colors),
         np.zeros(state_size(rules, num_players), np.float32),
-        np.zeros(2 * widest(sizes), np.float32),
+        np.zeros((1, 1), np.float32),
     )
 
 
@@ -136,12 +136,13 @@ def share_of_win(rules, row, mask, critic):
     ``mask``, int8 ``(n_actions,)``, is overwritten.
     """
     size = critic.plain.shape[0]
+    whole = critic.seen[0]
     write_observation(rules, row, row.to_act, critic.plain)
-    seen = critic.seen[:size]
+    seen = whole[:size]
     if critic.canonical:
         write_view(critic.tables, critic.plain, mask, critic.order, seen, mask)
     else:
         seen[:] = critic.plain
-    write_hidden(rules, row, critic.kinds, critic.order, critic.state, critic.seen[size:])
-    value = run_layers(critic.weights, critic.sizes, critic.seen, critic.values)[0]
-    return win_share(value, np.float64(row.num_players))
+    write_hidden(rules, row, critic.kinds, critic.order, critic.state, whole[size:])
+    run_layers(critic.weights, critic.sizes, critic.seen, np.zeros(1, np.int64), critic.values)
+    return win_share(critic.values[0, 0], np.float64(row.num_players))

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
-from pocket_uno_env.compiled.kernel import kernel
-from pocket_uno_env.compiled.mlp import pack_layers, run_layers
-from pocket_uno_env.compiled.rng import next_state, uniform
+from pocket_uno_env.compiled.mlp import pack_layers
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
 from pocket_uno_env.observation.canonical import color_tables, plain_actions, to_view, view_actions
@@ -23,70 +21,10 @@ from pocket_uno_env.rules.rules import Rules, RulesError
 
 from . import run_folder
 from .critic import Critic, hidden_size, new_critic
+from .policy_kernels import choose_actions, write_logits
 
 MIN_LOG_PROB = -10.0
 """The least that `PolicyAgent.log_probs` returns."""
-
-
-@kernel
-def choose_actions(
-    weights: Any,
-    sizes: Any,
-    observations: Any,
-    masks: Any,
-    rows: Any,
-    index: Any,
-    sample: Any,
-    actions: Any,
-) -> None:
-    """Write the likeliest legal action, or if `sample` one drawn, into ``actions``.
-
-    Parameters
-    ----------
-    weights, sizes : float32 array, int64 array
-        As for `mlp.run_layers`, from the observation's size to the number of actions.
-    observations : float32 array, shape ``(m, sizes[0])``
-    masks : int8 array, shape ``(m, sizes[-1])``, at least one 1 in each line
-    rows, index : the games
-        Only their ``policy_rng`` is used, and only to sample.
-    actions : int64 array, shape ``(m,)``, written
-    """
-    values = np.empty(2 * sizes.max(), np.float32)
-    for m in range(observations.shape[0]):
-        logits = run_layers(weights, sizes, observations[m], values)
-        mask = masks[m]
-        best = -1
-        for action in range(mask.shape[0]):
-            if mask[action] and (best < 0 or logits[action] > logits[best]):
-                best = action
-        if sample:
-            best = _draw(logits, mask, best, rows[index[m]])
-        actions[m] = best
-
-
-@kernel
-def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
-    """Draw a legal action from the softmax of ``logits``, with the row's policy generator."""
-    total = 0.0
-    for action in range(mask.shape[0]):
-        if mask[action]:
-            total += np.exp(np.float64(logits[action] - logits[best]))
-    row.policy_rng = next_state(row.policy_rng)
-    left = total * uniform(row.policy_rng)
-    for action in range(mask.shape[0]):
-        if mask[action]:
-            left -= np.exp(np.float64(logits[action] - logits[best]))
-            if left < 0:
-                return action
-    return best
-
-
-@kernel
-def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
-    """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
-    values = np.empty(2 * sizes.max(), np.float32)
-    for m in range(observations.shape[0]):
-        logits[m] = run_layers(weights, sizes, observations[m], values)
 
 
 class PolicyAgent(Agent):

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .kernel import inlined, kernel
+from .lanes import LANES, add_scaled, aligned, load, store
+
+BLOCK = 32
+"""So many positions go through a layer together: its weights are fetched once for all of them."""
 
 
 def pack_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -15,20 +19,21 @@ def pack_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.nda
     Returns
     -------
     weights : float32 array, shape ``(n_weights,)``
-        Layer by layer the matrix, shape ``(in, out)``, and the bias, one after the other.
+        Layer by layer, for each `LANES` outputs: their weights input by input, then their biases;
+        0 beyond the last output. A copy elsewhere in memory has the same results, maybe slower.
     sizes : int64 array, shape ``(n_layers + 1,)``
         Units from the input to the output; empty for no layers.
     """
-    if not layers:
-        return np.zeros(0, np.float32), np.zeros(0, np.int64)
-    parts = [part.ravel() for weight, bias in layers for part in (weight.T, bias)]
-    sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
-    return np.concatenate(parts).astype(np.float32), np.array(sizes)
-
-
-def widest(sizes: np.ndarray) -> int:
-    """The units of the widest layer, the input included; 0 for no layers."""
-    return int(max(sizes, default=0))
+    tiles = []
+    for weight, bias in layers:
+        matrix = np.vstack([weight.T, bias])
+        whole = np.pad(matrix, ((0, 0), (0, -len(bias) % LANES)))
+        tiles += [tile.ravel() for tile in np.split(whole, whole.shape[1] // LANES, axis=1)]
+    weights = aligned(sum(map(len, tiles)))
+    if tiles:
+        np.concatenate(tiles, out=weights)
+    sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)] if layers else []
+    return weights, np.array(sizes, np.int64)
 
 
 @inlined
@@ -49,23 +54,64 @@ def rectify(y):
 
 
 @kernel
-def run_layers(weights, sizes, x, values):
-    """Run a network on ``x`` (shape ``(in,)``); returns its outputs, a slice of ``values``.
+def list_inputs(x, values, places):
+    """List what is not 0 in ``x``, and where it stands; returns how many there are."""
+    count = 0
+    for i in range(x.shape[0]):
+        values[count], places[count] = x[i], i
+        count += x[i] != 0
+    return count
 
-    ``weights`` and ``sizes`` are those of `pack_layers`; ``values`` (float32, scratch) has room for
-    two of the widest layers. Most inputs of a layer are 0, and their weights are passed over.
+
+@kernel
+def add_inputs(weights, at, n_inputs, values, places, count, y, j):
+    """Write `LANES` outputs into ``y[j:]``: their biases, plus the listed inputs' shares in order.
+
+    Their weights begin at ``weights[at]``, those of `n_inputs` inputs.
     """
-    half = values.shape[0] // 2
-    at = 0
-    for layer in range(sizes.shape[0] - 1):
-        rows, columns = sizes[layer], sizes[layer + 1]
-        start = half * (layer % 2)
-        y = values[start : start + columns]
-        bias = at + rows * columns
-        y[:] = weights[bias : bias + columns]
-        add_rows(weights[at:bias].reshape((rows, columns)), x, y)
-        if layer < sizes.shape[0] - 2:
-            rectify(y)
-        x = y
-        at = bias + columns
-    return x
+    sums = load(weights, at + n_inputs * LANES)
+    for k in range(count):
+        sums = add_scaled(sums, values[k], weights, at + places[k] * LANES)
+    store(sums, y, j)
+
+
+@kernel
+def run_layers(weights, sizes, inputs, lines, outputs):
+    """Run a network on some lines of ``inputs``, shape ``(m, in)``, into those of ``outputs``.
+
+    Each output is a sum over the inputs that are not 0, in their order, so that it has the same
+    bits on every processor and whatever else is asked beside it.
+
+    Parameters
+    ----------
+    weights, sizes
+        Those of `pack_layers`.
+    inputs : float32 array, shape ``(m, in)``
+    lines : int64 array
+        Which lines.
+    outputs : float32 array, shape ``(m, out)``, written
+    """
+    together = min(BLOCK, lines.shape[0])
+    room = (sizes.max() + LANES - 1) // LANES * LANES
+    units = np.empty((together, room), np.float32)
+    values = np.empty((together, room), np.float32)
+    places = np.empty((together, room), np.int64)
+    counts = np.empty(together, np.int64)
+    for first in range(0, lines.shape[0], BLOCK):
+        block = lines[first : first + BLOCK]
+        at = 0
+        for layer in range(sizes.shape[0] - 1):
+            n_inputs, n_outputs = sizes[layer], sizes[layer + 1]
+            for m in range(block.shape[0]):
+                if layer == 0:
+                    counts[m] = list_inputs(inputs[block[m]], values[m], places[m])
+                else:
+                    x = units[m, :n_inputs]
+                    rectify(x)
+                    counts[m] = list_inputs(x, values[m], places[m])
+            for j in range(0, n_outputs, LANES):
+                for m in range(block.shape[0]):
+                    add_inputs(weights, at, n_inputs, values[m], places[m], counts[m], units[m], j)
+                at += (n_inputs + 1) * LANES
+        for m in range(block.shape[0]):
+            outputs[block[m]] = units[m, : sizes[-1]]

@@ -23,7 +23,8 @@ from pocket_uno_env import files
 from pocket_uno_env.agents.agent import AgentError
 from pocket_uno_env.agents.registry import load, networks
 from pocket_uno_env.agents.scripted.policies import Policy
-from pocket_uno_env.agents.trained.policy import PolicyAgent, look, write_logits
+from pocket_uno_env.agents.trained.policy import PolicyAgent, look
+from pocket_uno_env.agents.trained.policy_kernels import write_logits
 from pocket_uno_env.batch import Batch
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import help_text
