@@ -144,5 +144,5 @@ def share_of_win(rules, row, mask, critic):
     else:
         seen[:] = critic.plain
     write_hidden(rules, row, critic.kinds, critic.order, critic.state, whole[size:])
-    run_layers(critic.weights, critic.sizes, critic.seen, np.zeros(1, np.int64), critic.values)
+    run_layers(critic.weights, critic.sizes, critic.seen, critic.values)
     return win_share(critic.values[0, 0], np.float64(row.num_players))

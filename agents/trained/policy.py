@@ -14,7 +14,7 @@ from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
 from pocket_uno_env.compiled.mlp import pack_layers
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
-from pocket_uno_env.observation.canonical import color_tables, plain_actions, to_view, view_actions
+from pocket_uno_env.observation.canonical import color_tables, to_view, view_actions
 from pocket_uno_env.row_kernels import mask_rows, observe_rows
 from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.rules import Rules, RulesError
@@ -120,14 +120,14 @@ class PolicyAgent(Agent):
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
-        observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
+        tables = color_tables(rules, self.num_players) if self.view == "canonical" else None
+        observations = np.empty((len(index), self.layer_sizes[0]), np.float32)
+        masks = np.empty((len(index), self.layer_sizes[-1]), np.int8)
         actions = np.empty(len(index), np.int64)
-        choose_actions(
-            self.weights, self._sizes, observations, masks, rows, index, self.sample, actions
-        )
-        if self.view == "canonical":
-            tables = color_tables(rules, self.num_players)
-            plain_actions(tables, orders, actions.copy(), actions)
+        observe_rows(rules._table, rows, index, observations)
+        mask_rows(rules._table, rows, index, masks)
+        network, seen = (self.weights, self._sizes, tables), (observations, masks, rows, index)
+        choose_actions(*network, *seen, self.sample, actions)
         return actions
 
     def log_probs(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -9,12 +9,14 @@ import numpy as np
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import run_layers
 from pocket_uno_env.compiled.rng import next_state, uniform
+from pocket_uno_env.observation.canonical import plain_action, write_view
 
 
 @kernel
 def choose_actions(
     weights: Any,
     sizes: Any,
+    tables: Any,
     observations: Any,
     masks: Any,
     rows: Any,
@@ -30,36 +32,47 @@ def choose_actions(
     ----------
     weights, sizes : float32 array, int64 array
         As for `mlp.run_layers`, from the observation's size to the number of actions.
+    tables : `canonical.ColorTables` or None
+        With what the view is made that the network sees; None if it sees what is plain.
     observations : float32 array, shape ``(m, sizes[0])``
     masks : int8 array, shape ``(m, sizes[-1])``, at least one 1 in each line
+        Both plain.
     rows, index : the games
         Only their ``policy_rng`` is used, and only to sample.
     actions : int64 array, shape ``(m,)``, written
     """
     lines, count = np.empty(masks.shape[0], np.int64), 0
     for m in range(masks.shape[0]):
-        lines[count] = m
-        count += _has_choice(masks[m])
-    outputs = np.zeros(masks.shape, np.float32)
-    run_layers(weights, sizes, observations, lines[:count], outputs)
-    for m in range(masks.shape[0]):
-        logits, mask = outputs[m], masks[m]
+        legal, first = 0, 0
+        for action in range(masks.shape[1] - 1, -1, -1):
+            if masks[m, action]:
+                legal, first = legal + 1, action
+        actions[m] = first
+        if legal > 1:
+            lines[count] = m
+            count += 1
+        elif sample:
+            rows[index[m]].policy_rng = next_state(rows[index[m]].policy_rng)
+    seen = np.empty((count, observations.shape[1]), np.float32)
+    allowed = np.empty((count, masks.shape[1]), np.int8)
+    orders = np.empty((count, 0 if tables is None else tables.ranked.shape[0]), np.int64)
+    for k in range(count):
+        m = lines[k]
+        if tables is None:
+            seen[k], allowed[k] = observations[m], masks[m]
+        else:
+            write_view(tables, observations[m], masks[m], orders[k], seen[k], allowed[k])
+    outputs = np.empty((count, masks.shape[1]), np.float32)
+    run_layers(weights, sizes, seen, outputs)
+    for k in range(count):
+        logits, mask = outputs[k], allowed[k]
         best = -1
         for action in range(mask.shape[0]):
             if mask[action] and (best < 0 or logits[action] > logits[best]):
                 best = action
         if sample:
-            best = _draw(logits, mask, best, rows[index[m]])
-        actions[m] = best
-
-
-@kernel
-def _has_choice(mask: Any) -> Any:
-    """Whether there are two legal actions or more."""
-    legal = 0
-    for action in range(mask.shape[0]):
-        legal += mask[action]
-    return legal > 1
+            best = _draw(logits, mask, best, rows[index[lines[k]]])
+        actions[lines[k]] = best if tables is None else plain_action(tables, orders[k], best)
 
 
 @kernel
@@ -82,4 +95,4 @@ def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
 @kernel
 def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
     """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
-    run_layers(weights, sizes, observations, np.arange(observations.shape[0]), logits)
+    run_layers(weights, sizes, observations, logits)

@@ -76,8 +76,8 @@ def add_inputs(weights, at, n_inputs, values, places, count, y, j):
 
 
 @kernel
-def run_layers(weights, sizes, inputs, lines, outputs):
-    """Run a network on some lines of ``inputs``, shape ``(m, in)``, into those of ``outputs``.
+def run_layers(weights, sizes, inputs, outputs):
+    """Run a network on each line of ``inputs``, and write its outputs into that of ``outputs``.
 
     Each output is a sum over the inputs that are not 0, in their order, so that it has the same
     bits on every processor and whatever else is asked beside it.
@@ -87,31 +87,29 @@ def run_layers(weights, sizes, inputs, lines, outputs):
     weights, sizes
         Those of `pack_layers`.
     inputs : float32 array, shape ``(m, in)``
-    lines : int64 array
-        Which lines.
     outputs : float32 array, shape ``(m, out)``, written
     """
-    together = min(BLOCK, lines.shape[0])
+    together = min(BLOCK, inputs.shape[0])
     room = (sizes.max() + LANES - 1) // LANES * LANES
     units = np.empty((together, room), np.float32)
     values = np.empty((together, room), np.float32)
     places = np.empty((together, room), np.int64)
     counts = np.empty(together, np.int64)
-    for first in range(0, lines.shape[0], BLOCK):
-        block = lines[first : first + BLOCK]
+    for first in range(0, inputs.shape[0], BLOCK):
+        count = min(BLOCK, inputs.shape[0] - first)
         at = 0
         for layer in range(sizes.shape[0] - 1):
             n_inputs, n_outputs = sizes[layer], sizes[layer + 1]
-            for m in range(block.shape[0]):
+            for m in range(count):
                 if layer == 0:
-                    counts[m] = list_inputs(inputs[block[m]], values[m], places[m])
+                    counts[m] = list_inputs(inputs[first + m], values[m], places[m])
                 else:
                     x = units[m, :n_inputs]
                     rectify(x)
                     counts[m] = list_inputs(x, values[m], places[m])
             for j in range(0, n_outputs, LANES):
-                for m in range(block.shape[0]):
+                for m in range(count):
                     add_inputs(weights, at, n_inputs, values[m], places[m], counts[m], units[m], j)
                 at += (n_inputs + 1) * LANES
-        for m in range(block.shape[0]):
-            outputs[block[m]] = units[m, : sizes[-1]]
+        for m in range(count):
+            outputs[first + m] = units[m, : sizes[-1]]

@@ -180,6 +180,12 @@ def write_view(tables, observation, mask, order, seen, allowed):
         seen[place] = observation[sources[place]]
 
 
+@inlined
+def plain_action(tables, order, action):
+    """What an action of the view is in the game; ``order`` is the one that `write_view` wrote."""
+    return tables.sources[_digits(order), action]
+
+
 @kernel
 def unowned_tables(tables):
     """`kernel.unowned` for all tables."""
@@ -302,7 +308,7 @@ def _to_view(tables, observations, masks, orders):
 def _plain_actions(tables, orders, actions, plain):
     tables = unowned_tables(tables)
     for i in range(actions.shape[0]):
-        plain[i] = tables.sources[_digits(unowned(orders)[i]), actions[i]]
+        plain[i] = plain_action(tables, unowned(orders)[i], actions[i])
 
 
 @kernel
