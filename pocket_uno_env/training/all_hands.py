@@ -46,10 +46,11 @@ class AllHands(VecEnvWrapper):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """As `reset`, for a step."""
         observations, rewards, dones, infos = self.venv.step_wait()
-        for game in np.flatnonzero(dones):
-            final = infos[game]["terminal_observation"]
-            unknown = np.zeros(self.observation_space.shape[0] - self.visible, np.float32)
-            infos[game]["terminal_observation"] = np.concatenate([final, unknown])
+        ended = np.flatnonzero(dones).tolist()
+        finals = np.zeros((len(ended), self.observation_space.shape[0]), np.float32)
+        for game, final in zip(ended, finals, strict=True):
+            final[: self.visible] = infos[game]["terminal_observation"]
+            infos[game]["terminal_observation"] = final
         return self.with_hidden(observations), rewards, dones, infos
 
     def with_hidden(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from torch import nn
 
 from .networks import MaskedPolicy
@@ -21,6 +24,36 @@ def linear_schedule(first: float, last: float) -> Callable[[float], float]:
     as 0.
     """
     return lambda remaining: last + (first - last) * max(remaining, 0.0)
+
+
+class Monitor(VecMonitor):
+    """SB3's ``VecMonitor``, which looks at the rounds that have ended and not at all games."""
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """A step, with the return, length and time of each round that it ended as ``"episode"``."""
+        observations, rewards, dones, infos = self.venv.step_wait()
+        self.episode_returns += rewards
+        self.episode_lengths += 1
+        passed = round(time.time() - self.t_start, 6)
+        ended = np.flatnonzero(dones)
+        for i in ended.tolist():
+            about = {"r": self.episode_returns[i], "l": self.episode_lengths[i], "t": passed}
+            infos[i] = {**infos[i], "episode": about}
+        self.episode_count += len(ended)
+        self.episode_returns[ended] = 0
+        self.episode_lengths[ended] = 0
+        return observations, rewards, dones, infos
+
+
+class Ppo(MaskablePPO):
+    """sb3-contrib's ``MaskablePPO``, which likewise keeps the books of ended rounds alone."""
+
+    def _update_info_buffer(
+        self, infos: list[dict[str, Any]], dones: np.ndarray | None = None
+    ) -> None:
+        if dones is not None:
+            infos = [infos[i] for i in np.flatnonzero(dones).tolist()]
+        super()._update_info_buffer(infos)
 
 
 class EntropyWeight(BaseCallback):
@@ -66,9 +99,9 @@ def make_model(
     **settings
         Passed to MaskablePPO.
     """
-    return MaskablePPO(
+    return Ppo(
         MaskedPolicy,
-        VecMonitor(env),
+        Monitor(env),
         learning_rate=learning_rate,
         policy_kwargs={
             "net_arch": {"pi": list(network), "vf": list(critic_network or network)},

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
+from torch import Tensor
 
 
 class RolloutBuffer(MaskableRolloutBuffer):
     """Holds what sb3-contrib's buffer holds and yields the same minibatches in the same order.
 
     Masks take a byte for each action instead of four. The parent writes every rollout into fresh
-    memory and copies all of it once more to shuffle it; here the memory stays, and minibatches are
-    gathered from where the decisions were written.
+    memory, each step of it by way of a copy, and copies all of it once more to shuffle it; here the
+    memory stays, and minibatches are gathered from where the decisions were written.
     """
 
     action_masks: np.ndarray
@@ -25,6 +26,28 @@ class RolloutBuffer(MaskableRolloutBuffer):
             super().reset()
             self.action_masks = np.zeros(self.action_masks.shape, np.bool_)
         self.pos, self.full = 0, False
+
+    def add(
+        self,
+        obs: np.ndarray,
+        action: np.ndarray,
+        reward: np.ndarray,
+        episode_start: np.ndarray,
+        value: Tensor,
+        log_prob: Tensor,
+        action_masks: np.ndarray | None = None,
+    ) -> None:
+        """Write a step of all environments."""
+        self.observations[self.pos] = obs
+        self.actions[self.pos] = action.reshape(self.n_envs, self.action_dim)
+        self.rewards[self.pos] = reward
+        self.episode_starts[self.pos] = episode_start
+        self.values[self.pos] = value.numpy().reshape(-1)
+        self.log_probs[self.pos] = log_prob.numpy()
+        if action_masks is not None:
+            self.action_masks[self.pos] = action_masks.reshape(self.n_envs, self.mask_dims)
+        self.pos += 1
+        self.full = self.pos == self.buffer_size
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:
         """Yield the rollout in minibatches, shuffled by NumPy's global generator.
