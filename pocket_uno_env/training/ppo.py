@@ -111,6 +111,7 @@ def make_model(
             "bfloat16": bfloat16,
         },
         rollout_buffer_class=RolloutBuffer,
+        rollout_buffer_kwargs={"bfloat16": bfloat16},
         seed=seed,
         device="cpu",
         stats_window_size=2000,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 
@@ -46,9 +47,18 @@ def test_a_million_buffered_decisions_in_bytes_take_less_than_600_mb() -> None:
     assert 461 * MB <= held(buffer) < 600 * MB
 
 
-def filled(kind: type[MaskableRolloutBuffer], compact: bool) -> MaskableRolloutBuffer:
+def filled(
+    kind: type[MaskableRolloutBuffer], compact: bool, **settings: Any
+) -> MaskableRolloutBuffer:
     env = LearnerVecEnv(6, seed=1, compact=compact, view="canonical")
-    model = MaskablePPO("MlpPolicy", env, n_steps=5, rollout_buffer_class=kind, seed=2)
+    model = MaskablePPO(
+        "MlpPolicy",
+        env,
+        n_steps=5,
+        rollout_buffer_class=kind,
+        rollout_buffer_kwargs=settings,
+        seed=2,
+    )
     buffer = model.rollout_buffer
     for _ in range(2):  # the second rollout overwrites the first
         model._setup_learn(30)
@@ -73,6 +83,22 @@ def test_minibatches_are_those_of_sb3_contribs_buffer(compact: bool, batch_size:
                 assert tensor.shape == other.shape, name
                 assert (tensor == other).all(), name
             assert one.observations.dtype == two.observations.dtype
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_observations_are_kept_in_bfloat16_as_the_networks_would_round_them(compact: bool) -> None:
+    usual = filled(MaskableRolloutBuffer, compact)
+    ours = filled(RolloutBuffer, compact, bfloat16=True)
+    assert ours.observations.nbytes == 2 * usual.observations.size
+    np.random.seed(3)
+    expected = list(usual.get(7))
+    np.random.seed(3)
+    found = list(ours.get(7))
+    for one, two in zip(found, expected, strict=True):
+        assert one.observations.dtype == torch.bfloat16
+        assert (one.observations == two.observations.bfloat16()).all()
+        for name in ("actions", "old_values", "advantages", "returns", "action_masks"):
+            assert (getattr(one, name) == getattr(two, name)).all()
 
 
 def test_a_rollout_is_not_read_before_it_is_full() -> None:
