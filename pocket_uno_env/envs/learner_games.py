@@ -46,6 +46,9 @@ from .learner_kernels import (
 )
 from .reset_options import read_options
 
+RUNNING = int(End.RUNNING)
+"""For NumPy, which takes many times as long with a member of an enum."""
+
 
 class LearnerOptions(TypedDict, total=False):
     """What the environments of a learner take by keyword, beside the game and the opponents."""
@@ -264,7 +267,7 @@ class LearnerGames:
             if (j := int(first_illegal(self._table, self.rows, index, plain))) >= 0:
                 raise ValueError(self.illegal(int(index[j]), int(actions[j])))
             self.books["reward"] = 0
-            self.books["end"] = End.RUNNING
+            self.books["end"] = RUNNING
             continue_learners(self._table, self.rows, self.books, index, plain, *self._settings())
             self._ask_opponents()
 
@@ -316,7 +319,7 @@ class LearnerGames:
     def final(self, index: np.ndarray) -> np.ndarray:
         """What the learner knew at the end of the rounds that the last step ended in `index`."""
         index = self._places(index, once=False)
-        if not (self.ends[index] != End.RUNNING).all():
+        if not (self.ends[index] != RUNNING).all():
             raise ValueError("index names games whose round the last step did not end")
         masks = np.empty((len(index), self.n_actions), np.int8)
         orders = np.empty((len(index), self.rules.colors), np.int64)

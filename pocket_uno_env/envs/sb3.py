@@ -18,7 +18,7 @@ from pocket_uno_env.records.snapshot import END_NAMES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
-from .learner_games import LearnerGames, LearnerOptions
+from .learner_games import RUNNING, LearnerGames, LearnerOptions
 from .reset_options import OPTIONS
 
 
@@ -134,7 +134,7 @@ class LearnerVecEnv(VecEnv):
         actions, self._actions = self._actions, None
         self.games.step(self.games.everywhere, actions)
         ends = self.games.ends
-        over = ends != End.RUNNING
+        over = ends != RUNNING
         rewards = self.games.rewards.astype(np.float32)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         finished = np.flatnonzero(over)
