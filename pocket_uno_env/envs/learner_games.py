@@ -409,11 +409,10 @@ class LearnerGames:
         while asking:
             asking = False
             for k, agent in enumerate(self._asked):
-                if not (count := waiting_for(self.books, k, self._waiting)):
-                    continue
-                asking = True
-                index = self._waiting[:count].copy()
-                actions = agent.act_rows(self.rules, self.rows, index)
-                continue_learners(
-                    self._table, self.rows, self.books, index, actions, *self._settings()
-                )
+                while count := waiting_for(self.books, k, self._waiting):
+                    asking = True
+                    index = self._waiting[:count].copy()
+                    actions = agent.act_rows(self.rules, self.rows, index)
+                    continue_learners(
+                        self._table, self.rows, self.books, index, actions, *self._settings()
+                    )
