@@ -15,5 +15,6 @@ openspiel
     agents as its bots (``openspiel.bots``).
 
 Each of these needs its library; importing this package needs none. They share `learner_games`,
-`learner_kernels` and `reset_options`; `registration` makes ids known to PettingZoo and Gymnasium.
+`learner_books`, `learner_kernels` and `reset_options`; `registration` makes ids known to PettingZoo
+and Gymnasium.
 """

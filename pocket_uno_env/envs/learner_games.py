@@ -31,15 +31,14 @@ from pocket_uno_env.observation.encoders import COMPACT_SCALE
 from pocket_uno_env.records.snapshot import phase_name
 from pocket_uno_env.row_kernels import first_illegal, mask_rows
 from pocket_uno_env.rules.actions import catalogue
-from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_SEATS
+from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
+from .learner_books import check_books, new_books
 from .learner_kernels import (
-    LEARNER,
     continue_learners,
     look_learners,
-    new_books,
     redeal_learners,
     start_learners,
     waiting_for,
@@ -108,8 +107,8 @@ class LearnerGames:
 
     Notes
     -----
-    Game i goes the same way however many games run beside it, as long as all opponents are
-    scripted; a trained network might, among more games, round differently.
+    Game i goes the same way however many games run beside it, as long as the opponents are
+    repeatable, as scripted ones and trained networks are.
     """
 
     def __init__(
@@ -188,24 +187,7 @@ class LearnerGames:
     def check_state(self, rows: np.ndarray, books: np.ndarray) -> None:
         """ValueError unless these are games as they stand between two decisions of the learner."""
         check_rows(self.rules, rows, self.num_players, running=True)
-        seats = np.arange(MAX_SEATS) < self.num_players
-        ends = [int(end) for end in End]
-        for field, right in {
-            "learner": books["learner"] == rows["to_act"],
-            "last_learner": (books["last_learner"] >= 0)
-            & (books["last_learner"] < self.num_players),
-            "opponents": (np.isin(books["opponents"], self._codes) | ~seats).all(1),
-            "waits_for": books["waits_for"] == LEARNER,
-            "decided": books["decided"].view(np.uint8) == 1,
-            "end": np.isin(books["end"], ends),
-            "reward": np.isfinite(books["reward"]),
-        }.items():
-            if not right.all():
-                place = int(right.argmin())
-                raise ValueError(
-                    f"game {place} is none: {field} of its book is {books[field][place]}, which "
-                    "does not go with its row or with the opponents"
-                )
+        check_books(books, rows, self.num_players, self._codes)
 
     def start(
         self,

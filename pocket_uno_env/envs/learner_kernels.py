@@ -8,13 +8,11 @@ decisions to its next, or to the end of the round, whoever ends it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pocket_uno_env.agents.scripted.choices import choose
 from pocket_uno_env.agents.scripted.policies import act
-from pocket_uno_env.compiled.kernel import as_rows, kernel, unowned
+from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.compiled.rng import row_seed
 from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.legality import only_legal_action, write_mask
@@ -23,30 +21,9 @@ from pocket_uno_env.engine.transition import apply, truncate
 from pocket_uno_env.observation.blocks import write_observation
 from pocket_uno_env.observation.canonical import unowned_tables, write_view
 from pocket_uno_env.row_kernels import next_game, next_seed
-from pocket_uno_env.rules.limits import MAX_SEATS
 from pocket_uno_env.rules.phases import End
 
-LEARNER = -1
-"""Value of ``waits_for`` when it is the learner's decision."""
-
-BOOK = np.dtype(
-    [
-        ("reward", np.float64),  # of the learner's last decision
-        ("opponents", np.int64, (MAX_SEATS,)),  # by seat, the code of its agent in this round
-        ("learner", np.int64),  # the learner's seat in this round
-        ("last_learner", np.int64),  # its seat in the last round that ended
-        ("waits_for", np.int64),  # who has to act: `LEARNER`, or the number of the caller's agent
-        ("decided", np.bool_),  # whether the learner has had a decision in this round
-        ("end", np.uint8),  # after its last decision: `End.RUNNING`, or why its round ended
-    ],
-    align=True,
-)
-"""What is kept for the learner beside a row."""
-
-
-def new_books(n: int) -> Any:
-    """`n` zeroed books, shape ``(n,)``."""
-    return as_rows(np.zeros(n, BOOK))
+from .learner_books import LEARNER
 
 
 @kernel
@@ -156,7 +133,7 @@ def continue_learners(
 
     Parameters
     ----------
-    books : `BOOK` array, shape ``(n,)``
+    books : `learner_books.BOOK` array, shape ``(n,)``
     index : int64 array, shape ``(m,)``
     actions : int64 array, shape ``(m,)``
         Legal actions (`row_kernels.first_illegal`) in ``rows[index]``.

@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from pocket_uno_env.agents.trained import run_folder
 from pocket_uno_env.cli.progress import Report
 from pocket_uno_env.engine.state import ROW
-from pocket_uno_env.envs.learner_kernels import BOOK
+from pocket_uno_env.envs.learner_books import BOOK
 from pocket_uno_env.version import __version__
 
 from .networks import MaskedPolicy, networks, weights

@@ -21,7 +21,7 @@ from pocket_uno_env import Rules, files
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.trained import run_folder
 from pocket_uno_env.engine.state import ROW
-from pocket_uno_env.envs.learner_kernels import BOOK
+from pocket_uno_env.envs.learner_books import BOOK
 from pocket_uno_env.training import curves
 
 STAGES = [
