@@ -7,6 +7,7 @@ All seconds are of this process's CPU time: what else runs on the machine does n
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import time
@@ -179,20 +180,31 @@ def vec_env_bound() -> Iterator[Counts]:
     return vec_loop(env)
 
 
-def training() -> Iterator[Counts]:
-    """MaskablePPO as train.py sets it up, one rollout and its updates at a time."""
+def new_training(**changed: Any) -> Any:
+    """Settings, environment, pool and model, as train.py sets them up."""
     from dataclasses import replace
 
     import torch
 
-    from pocket_uno_env.training.networks import multiplies_bfloat16
-    from pocket_uno_env.training.program import Settings, environment, new_model, rules_of
+    from pocket_uno_env.training.program import (
+        Settings,
+        environment,
+        new_model,
+        rules_of,
+        with_precision,
+    )
 
     torch.set_num_threads(1)
-    precision = "bfloat16" if multiplies_bfloat16() else "float32"
-    settings = replace(Settings(), precision=precision)
-    env, visible, _ = environment(settings, rules_of(settings))
-    model = new_model(settings, env, visible)
+    settings = with_precision(replace(Settings(), **changed))
+    env, visible, pool = environment(settings, rules_of(settings))
+    return settings, env, pool, new_model(settings, env, visible)
+
+
+def training() -> Iterator[Counts]:
+    """MaskablePPO as train.py sets it up, one rollout and its updates at a time."""
+    import torch
+
+    settings, env, _, model = new_training()
     spent: Counter[str] = Counter()
     inside: list[str] = []
 
@@ -224,6 +236,57 @@ def training() -> Iterator[Counts]:
         yield {"decisions": decisions, "rounds": 0, **spent}
 
 
+def training_against(opponent: str, self_play: float = 0.0) -> Measure:
+    """The same against one opponent, or a pool that is full of past selves."""
+
+    def run() -> Iterator[Counts]:
+        from pocket_uno_env.training.self_play import SelfPlay
+
+        settings, _, pool, model = new_training(opponents=(opponent,), self_play=self_play)
+        decisions = settings.games * settings.rollout
+        callback = None if pool is None else SelfPlay(pool, decisions)
+        for number in itertools.count(1):
+            model.learn(decisions, callback, reset_num_timesteps=False)
+            if pool is None or number >= settings.pool:
+                yield {"decisions": decisions, "rounds": 0}
+
+    return run
+
+
+def lookahead_against(opponent: str) -> Measure:
+    """Lookahead after some imitation, one rollout at a time."""
+
+    def run() -> Iterator[Counts]:
+        from pocket_uno_env.agents import load
+        from pocket_uno_env.training.imitation import imitate
+        from pocket_uno_env.training.lookahead import look_ahead
+
+        settings, _, _, model = new_training(opponents=(opponent,), rollout=8)
+        decisions = settings.games * settings.rollout
+        imitate(model, load("strong"), 300_000, 1e-3, 512, lambda *shown: None)
+        for made in itertools.count(0, decisions):
+            look_ahead(model, made + decisions, 1e-3, 512, 0.01, lambda *shown: None, made)
+            yield {"decisions": decisions, "rounds": 0}
+
+    return run
+
+
+def network() -> Iterator[Counts]:
+    """A trained network of two layers of 512, asked about 1,024 games at once."""
+    from pocket_uno_env.agents import load
+    from pocket_uno_env.agents.scripted.policies import Policy
+    from pocket_uno_env.batch import Batch
+
+    agent, games = load("pocket-2p"), Batch(1024)
+    actions, everywhere = np.zeros(1024, np.int64), np.arange(1024)
+    games.reset(1)
+    for _ in range(40):
+        games.play(Policy.STRONG, actions)
+    while True:
+        agent.act_rows(games.rules, games.rows, everywhere)
+        yield {"decisions": 1024, "rounds": 0}
+
+
 MEASURES: dict[str, Measure] = {
     "aec raw": aec_raw,
     "aec wrapped": aec_wrapped,
@@ -249,6 +312,12 @@ MEASURES: dict[str, Measure] = {
     "sb3 VecEnv without a game": vec_env_bound,
     "sb3 DummyVecEnv": dummy_vec_env,
     "training": training,
+    "training against strong": training_against("strong"),
+    "training against pocket-2p": training_against("pocket-2p"),
+    "training against past selves": training_against("strong", 1.0),
+    "lookahead against strong": lookahead_against("strong"),
+    "lookahead against pocket-2p": lookahead_against("pocket-2p"),
+    "network, 1,024 games": network,
 }
 
 
