@@ -146,9 +146,11 @@ def believe(rules, row, count, other, known, n_known, trust):
 def probability_of_any(ways, total, cards):
     """The probability that one of `cards` cards is among `ways` out of `total`."""
     share = 1.0 - ways / total
-    none = 1.0
-    for _ in range(cards):
-        none *= share
+    # The same product whatever the grouping; nobody can foresee how often a loop would run.
+    none = share if cards & 1 else 1.0
+    none = none * share * share if cards & 2 else none
+    for _ in range(cards >> 2):
+        none = none * share * share * share * share
     return 1.0 - none if total > 0.0 else 0.0
 
 

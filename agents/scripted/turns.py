@@ -72,7 +72,10 @@ def goes_out(rules, hand, cards, top, color, keepers):
     """
     if without_first(hand & ~keepers) != EMPTY or size(hand) != cards or cards > _DEEPEST:
         return False
-    return _goes_out(rules, hand, top, color, keepers)
+    playable = matching_kinds(rules, hand, top, color)
+    if cards == 1:
+        return playable != EMPTY
+    return playable & keepers != EMPTY and _goes_out(rules, hand, top, color, keepers)
 
 
 @kernel
