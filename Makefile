@@ -11,7 +11,7 @@ TYPES  := build/types
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup train test lint tree types format docs results weights scripted ladders figures \
-	openspiel ablation soak bench bench-check test-notebooks test-ecosystem clean
+	equity openspiel ablation soak bench bench-check test-notebooks test-ecosystem clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; \
@@ -80,6 +80,18 @@ ladders: $(STAMP) ## Measure the ladders anew (some minutes)
 	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 3
 	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 4
 	$(BIN)/python evaluate.py ladder --measure --deals 10000 --rules classic
+
+# The tables of match equity, and how well they come true (docs/evaluating.md).
+EQUITY := $(BIN)/pocket-uno equity
+equity: $(STAMP) ## Measure anew how many points rounds pay, and calibrate (some minutes)
+	for game in pocket:2 pocket:3 pocket:4 pocket:5 $(addprefix classic:,2 3 4 5 6 7 8 9 10); do \
+	rules=$${game%:*} n=$${game#*:}; $(EQUITY) --measure --rules $$rules --num-players $$n \
+	--rounds 400000 --out pocket_uno_env/equity/tables/$$rules-$${n}p.json || exit 1; done
+	$(EQUITY) --calibrate strong counter greedy --out docs/results/equity/1-pocket-2p.json \
+	--plot docs/images/equity.svg
+	$(EQUITY) --calibrate strong --num-players 4 --out docs/results/equity/2-pocket-4p.json
+	$(EQUITY) --calibrate strong --rules classic --out docs/results/equity/3-classic-2p.json
+	$(BIN)/python docs/generate.py
 
 # The figures of docs/evaluating.md: what control variates save, and RLCard's agent.
 CONTROL := docs/results/control

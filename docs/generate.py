@@ -266,6 +266,20 @@ def _width(rating: dict[str, float]) -> str:
     return f"± {half:.0f}" if half else "anchor"
 
 
+def equity() -> str:
+    """How well match equity is calibrated, by game and agent."""
+    rows = ["| game | matches among copies of | matches | mean difference |", "|---|---|---:|---:|"]
+    for path in sorted((RESULTS / "equity").glob("*.json")):
+        report = json.loads(path.read_text("utf-8"))
+        game = f"{report['rules']['name']}, {report['num_players']} players"
+        for found in report["agents"]:
+            cells = (
+                f"`{_short(found['agent'])}` | {found['matches']:,} | {100 * found['error']:.2f}"
+            )
+            rows.append(f"| {game} | {cells} |")
+    return "\n".join(rows)
+
+
 def control() -> str:
     """How many games the control variates save."""
     rows = ["| game | agents | win rate | without luck | games needed |", "|---|---|---|---|---:|"]
@@ -424,7 +438,7 @@ PARTS = {
         "networks": networks,
     },
     SPEED: {"speed": speed, "measures": measures},
-    EVALUATING: {"ladders": ladders, "control": control, "rlcard": rlcard},
+    EVALUATING: {"ladders": ladders, "equity": equity, "control": control, "rlcard": rlcard},
     ENVIRONMENT: {"observation": observation, **generate_environment.PARTS},
     API: generate_api.PARTS,
     RECORDS: {"record": record},

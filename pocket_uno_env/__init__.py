@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .agents import Agent, AgentError, ObservationAgent, load
     from .agents.scripted.policies import Policy
     from .batch import Batch
+    from .equity.tables import EquityError, match_equity
     from .observation.blocks import describe
     from .records.record import replay
     from .reference.record_format import RecordError
@@ -23,6 +24,7 @@ _HOMES = {
     "Agent": "agents",
     "AgentError": "agents",
     "Batch": "batch",
+    "EquityError": "equity.tables",
     "ObservationAgent": "agents",
     "Policy": "agents.scripted.policies",
     "RecordError": "reference.record_format",
@@ -30,6 +32,7 @@ _HOMES = {
     "RulesError": "rules.rules",
     "describe": "observation.blocks",
     "load": "agents",
+    "match_equity": "equity.tables",
     "replay": "records.record",
 }
 """The module of each name."""
@@ -38,6 +41,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "Batch",
+    "EquityError",
     "ObservationAgent",
     "Policy",
     "RecordError",
@@ -46,6 +50,7 @@ __all__ = [
     "__version__",
     "describe",
     "load",
+    "match_equity",
     "pocket_uno_v0",
     "replay",
 ]

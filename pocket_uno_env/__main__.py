@@ -37,6 +37,11 @@ VERBS = {
     "evaluate": Verb(
         "pocket_uno_env.evaluation.program:main", "evaluate", "measure agents against each other"
     ),
+    "equity": Verb(
+        "pocket_uno_env.evaluation.equity:main",
+        "evaluate",
+        "the chance to win the match at given scores; measure it for other rules",
+    ),
     "export": Verb(
         "pocket_uno_env.training.export_onnx:main", "onnx", "write a trained network as ONNX"
     ),

@@ -143,6 +143,29 @@ def convergence(report: dict[str, Any], most: int = 12) -> Figure | None:
     return made
 
 
+def calibration(report: dict[str, Any]) -> Figure:
+    """How often matches were won, against the chance by match equity: a line for each agent.
+
+    Parameters
+    ----------
+    report : dict
+        What ``pocket-uno equity --calibrate`` writes.
+    """
+    made, axes = _figure(4.6, 4.2)
+    axes.plot([0, 100], [0, 100], color=GREY, lw=1, ls="--")
+    for number, found in enumerate(report["agents"]):
+        bins = [b for b in found["bins"] if b["positions"]]
+        predicted, won = ([100 * b[key] for b in bins] for key in ("predicted", "won"))
+        label = f"{found['agent']} ({100 * found['error']:.2f})"
+        axes.plot(predicted, won, "o-", ms=4, lw=1, color=f"C{number}", label=label)
+    axes.set_xlabel("chance to win the match by the table, in %")
+    axes.set_ylabel("matches won, in %")
+    axes.set_aspect("equal")
+    axes.grid(alpha=0.25)
+    axes.legend(title="mean difference", fontsize=8, title_fontsize=8, frameon=False)
+    return made
+
+
 PLOTS: dict[str, Callable[[dict[str, Any]], Figure | None]] = {
     "payoff": payoff,
     "ratings": ratings,
@@ -154,21 +177,26 @@ PLOTS: dict[str, Callable[[dict[str, Any]], Figure | None]] = {
 
 def save(report: dict[str, Any], folder: Path) -> list[Path]:
     """Write each picture there is as PNG and SVG; the files. FileError if they can't be."""
-    import matplotlib
-
     with writing(folder):
         folder.mkdir(exist_ok=True)
     files = []
     for name, draw in PLOTS.items():
         made = draw(report)
         if made is not None:
-            for ending in ("png", "svg"):
-                files.append(folder / f"{name}.{ending}")
-                drawn = io.BytesIO()
-                with matplotlib.rc_context({"svg.hashsalt": name}):
-                    made.savefig(drawn, format=ending, dpi=130, metadata=_metadata(ending))
-                write_whole(files[-1], drawn.getvalue())
+            files += [folder / f"{name}.{ending}" for ending in ("png", "svg")]
+            for file in files[-2:]:
+                write(made, file)
     return files
+
+
+def write(figure: Figure, file: Path) -> None:
+    """Write a figure as its file's ending says, png or svg."""
+    import matplotlib
+
+    ending, drawn = file.suffix[1:], io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": file.stem}):
+        figure.savefig(drawn, format=ending, dpi=130, metadata=_metadata(ending))
+    write_whole(file, drawn.getvalue())
 
 
 def svg(figure: Figure, name: str) -> str:

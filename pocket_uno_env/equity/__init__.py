@@ -1,0 +1,1 @@
+"""Match equity: the chance of each seat to win the match, at given scores."""
