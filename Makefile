@@ -86,7 +86,7 @@ EQUITY := $(BIN)/pocket-uno equity
 equity: $(STAMP) ## Measure anew how many points rounds pay, and calibrate (some minutes)
 	for game in pocket:2 pocket:3 pocket:4 pocket:5 $(addprefix classic:,2 3 4 5 6 7 8 9 10); do \
 	rules=$${game%:*} n=$${game#*:}; $(EQUITY) --measure --rules $$rules --num-players $$n \
-	--rounds 400000 --out pocket_uno_env/equity/tables/$$rules-$${n}p.json || exit 1; done
+	--rounds 400000 --out pocket_uno_env/equity/points/$$rules-$${n}p.json || exit 1; done
 	$(EQUITY) --calibrate strong counter greedy --out docs/results/equity/1-pocket-2p.json \
 	--plot docs/images/equity.svg
 	$(EQUITY) --calibrate strong --num-players 4 --out docs/results/equity/2-pocket-4p.json

@@ -1,7 +1,7 @@
 """Match equity of the games that people play: a table of points for each, and what follows from it.
 
 A table says how many points rounds between good players pay, for exact rules and a number of
-players. Those of the presets that are matches come with the package, in ``equity/tables``;
+players. Those of the presets that are matches come with the package, in ``equity/points``;
 ``pocket-uno equity --measure`` makes others, which lie in the user's data folder and are found by
 what they hold. The goal of the match is no part of a table: points are what they are whatever is
 played for.
@@ -25,7 +25,7 @@ from pocket_uno_env.rules.rules import Rules, RulesError
 from .race import race_table, write_equities
 
 FORMAT = "uno-equity/1"
-PACKAGED = Path(__file__).parent / "tables"
+PACKAGED = Path(__file__).parent / "points"
 FREE = ("name", "match_goal", "max_players")
 """Fields of the rules that change nothing in how many points a round pays."""
 

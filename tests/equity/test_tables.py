@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_many_scores_at_once() -> None:
 
 
 def test_another_goal_needs_no_other_table() -> None:
-    short = Rules.of("pocket").replace(match_goal=1)
+    short = replace(Rules.of("pocket"), match_goal=1)
     assert match_equity(short, [0, 0]) == pytest.approx([0.5, 0.5])
     assert match_equity(short, [0, 1])[1] == 1
 
@@ -75,7 +76,7 @@ def test_rules_without_a_table_name_the_command(monkeypatch: Any, tmp_path: Path
     with pytest.raises(EquityError, match=r"equity --measure --rules mini --num-players 2"):
         match_equity("mini", [0, 0])
     with pytest.raises(EquityError, match="elimination"):
-        match_equity(Rules.of("pocket").replace(elimination=True), [0, 0])
+        match_equity(replace(Rules.of("pocket"), elimination=True), [0, 0])
 
 
 def test_a_damaged_table_is_named_and_passed_over(monkeypatch: Any, tmp_path: Path) -> None:
