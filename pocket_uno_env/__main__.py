@@ -40,7 +40,7 @@ VERBS = {
     "equity": Verb(
         "pocket_uno_env.evaluation.equity:main",
         "evaluate",
-        "the chance to win the match at given scores; measure it for other rules",
+        "the chance to win the match at given scores",
     ),
     "export": Verb(
         "pocket_uno_env.training.export_onnx:main", "onnx", "write a trained network as ONNX"
