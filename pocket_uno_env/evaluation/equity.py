@@ -2,7 +2,7 @@
 
     pocket-uno equity 120 80
     pocket-uno equity --rules my-rules.toml --num-players 3 --measure
-    pocket-uno equity --calibrate strong greedy --matches 40000 --plot chances.png
+    pocket-uno equity --calibrate strong greedy --plot chances.png
 
 It follows from how many points rounds between good players pay. The presets 'pocket' and 'classic'
 have tables of that for every number of players; --measure makes one for other rules, which is found
