@@ -75,7 +75,7 @@ TARGETS = (
            _rlcard("batch, rules only, greedy", "rounds"), 300),
     Target("PettingZoo raw_env", "x RLCard", _rlcard("aec raw"), 5),
     Target("PettingZoo env, as it comes", "x RLCard", _rlcard("aec wrapped"), 5),
-    Target("SB3 VecEnv, of DummyVecEnv", "x", _ratio("sb3 VecEnv", "sb3 DummyVecEnv"), 15),
+    Target("SB3 VecEnv, of DummyVecEnv", "x", _ratio("sb3 VecEnv", "sb3 DummyVecEnv"), 20),
     Target("the same, of a VecEnv without a game", "x",
            _ratio("sb3 VecEnv", "sb3 VecEnv without a game"), 0.5),
     Target("a network of 512-512, 1,024 games", "x RLCard", _rlcard("network, 1,024 games"), 1.6),
