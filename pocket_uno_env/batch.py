@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -242,8 +243,8 @@ class Batch:
     def _pass(self, name: str, *buffers: np.ndarray | None) -> _Pass:
         """The pass over all games into these buffers: checked, unless they are those of last time.
 
-        A loop hands over the same arrays again and again. The pass has views of its own, for whose
-        form nobody else can change.
+        A loop hands over the same arrays again and again. The pass has slices of them, whose form
+        nobody else can change.
         """
         known = self._passes.get(name)
         if known is not None and known.takes(buffers):
@@ -286,18 +287,25 @@ class _Pass:
     def __init__(self, batch: Batch, buffers: tuple[np.ndarray | None, ...]) -> None:
         self._buffers = buffers
         self._arrays = [buffer for buffer in buffers if buffer is not None]
-        views = [None if buffer is None else buffer.view(np.ndarray) for buffer in buffers]
+        code = _step_code(*[None if buffer is None else buffer.dtype for buffer in buffers])
         self.parts = []
         for part in batch._parts:
+            into = [None if buffer is None else buffer[part] for buffer in buffers]
             where = batch.rules._table, batch._rows[part]
-            into = [None if view is None else view[part] for view in views]
-            code = entry(step_batch, *where, batch._reward, *into, GIVEN, 0)
             self.parts.append(partial(code, *where, batch._reward, *into))
 
     def takes(self, buffers: tuple[np.ndarray | None, ...]) -> bool:
         """Whether these are the same buffers, and can still be written."""
         same = all(map(operator.is_, buffers, self._buffers))
         return same and all(map(_WRITEABLE, self._arrays))
+
+
+@cache
+def _step_code(*kinds: np.dtype[Any] | None) -> Callable[..., None]:
+    """The compiled code of `step_batch` for buffers of these dtypes, None for none."""
+    axes = zip(kinds, (1, 2, 2, 2, 1), strict=True)
+    buffers = [None if kind is None else np.zeros((1,) * count, kind) for kind, count in axes]
+    return entry(step_batch, Rules()._table, new_rows(1), 0, *buffers, GIVEN, 0)
 
 
 @kernel

@@ -267,3 +267,12 @@ def test_an_array_that_changed_its_form_since_the_last_call(call: str) -> None:
     copied = copy.deepcopy(batch)
     go()
     assert copied.rows.tobytes() != batch.rows.tobytes()
+
+
+def test_new_arrays_in_each_call_find_the_code_that_is_there(monkeypatch: Any) -> None:
+    batch, actions = Batch(3), np.zeros(3, np.int64)
+    batch.reset(1)
+    batch.play(Policy.RANDOM, actions, *buffers(batch))
+    monkeypatch.setattr("pocket_uno_env.batch.entry", None)  # which takes a thousand decisions
+    for _ in range(3):
+        batch.play(Policy.RANDOM, np.zeros(3, np.int64), *buffers(batch))
