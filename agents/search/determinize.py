@@ -28,7 +28,7 @@ from pocket_uno_env.engine.legality import is_guilty
 from pocket_uno_env.engine.piles import seat_after, shuffle
 from pocket_uno_env.engine.state import NO_CARD, NO_SEAT
 from pocket_uno_env.engine.transition import UNO_PENALTY
-from pocket_uno_env.observation.information import UNSEEN, place_of
+from pocket_uno_env.observation.information import placed_cards
 from pocket_uno_env.rules.cards import CARD_WORDS, MAX_CARDS
 from pocket_uno_env.rules.effects import Effect
 from pocket_uno_env.rules.limits import MAX_SEATS
@@ -72,15 +72,14 @@ def list_unseen(rules, row, seat, cards):
     Kind by kind, so that it makes no difference which of several copies the seat can place.
     """
     count = 0
+    placed = placed_cards(row, seat)
     for kind in range(rules.n_kinds):
         for word in range(CARD_WORDS):
-            copies = rules.kind_cards[kind, word]
+            copies = rules.kind_cards[kind, word] & ~placed[word]
             while copies != EMPTY:
-                card = 64 * word + first(copies)
+                cards[count] = 64 * word + first(copies)
+                count += 1
                 copies = without_first(copies)
-                if place_of(row, seat, card) == UNSEEN:
-                    cards[count] = card
-                    count += 1
     return count
 
 

@@ -221,8 +221,8 @@ def flat_rows(rules, rows, index, references, priors, playouts, method, bench, a
 
     ``references[j]`` and ``priors[j]`` as for `begin`.
     """
-    rules = unowned(rules)
-    rows = unowned(rows)
+    rules, rows, priors = unowned(rules), unowned(rows), unowned(priors)
+    method, bench = unowned(method), unowned(bench)
     for j in range(index.shape[0]):
         row = rows[index[j]]
         seed = take_seed(row)
@@ -238,10 +238,12 @@ def flat_rows(rules, rows, index, references, priors, playouts, method, bench, a
 @kernel
 def begin_row(rules, rows, place, reference, prior, method, bench):
     """`begin` and `take_seed` for ``rows[place]``; the count and the seed."""
+    method, bench = unowned(method), unowned(bench)
     return begin(rules[0], rows[place], reference, prior, method, bench), take_seed(rows[place])
 
 
 @kernel
 def go_on_row(rules, rows, place, halving, end, seed, method, bench):
     """`go_on` for ``rows[place]``."""
+    method, bench = unowned(method), unowned(bench)
     return go_on(rules[0], rows[place], halving, end, seed, method, bench)

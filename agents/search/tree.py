@@ -215,8 +215,8 @@ def best_move(rules, reference, lead, tree):
 @kernel
 def tree_rows(rules, rows, index, references, priors, playouts, method, bench, tree, actions):
     """Search ``rows[index[j]]`` with so many iterations each; see `flat.flat_rows`."""
-    rules = unowned(rules)
-    rows = unowned(rows)
+    rules, rows, priors = unowned(rules), unowned(rows), unowned(priors)
+    method, bench, tree = unowned(method), unowned(bench), unowned(tree)
     for j in range(index.shape[0]):
         row = rows[index[j]]
         seed = take_seed(row)
@@ -236,6 +236,7 @@ def plant_row(rows, place, tree):
 @kernel
 def grow_row(rules, rows, place, first_number, more, seed, method, bench, tree):
     """`grow` for ``rows[place]``."""
+    method, bench, tree = unowned(method), unowned(bench), unowned(tree)
     grow(rules[0], rows[place], first_number, more, seed, method, bench, tree)
 
 

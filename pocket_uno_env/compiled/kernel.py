@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core import cgutils, config
+from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
 from .code_cache import STORE, Cache
@@ -64,14 +64,24 @@ def _keep(compiled: Any, cache: Cache) -> None:
 
 
 @intrinsic
-def _unowned(context, array):
+def _unowned(context, value):
     def code(context, builder, signature, arguments):
-        fields = context.make_array(signature.args[0])(context, builder, arguments[0])
-        fields.meminfo = cgutils.get_null_value(fields.meminfo.type)
-        fields.parent = cgutils.get_null_value(fields.parent.type)
-        return fields._getvalue()
+        return _without_owner(context, builder, signature.args[0], arguments[0])
 
-    return array(array), code
+    return value(value), code
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+        parts = [_without_owner(context, builder, *part) for part in parts]
+        return context.make_tuple(builder, kind, parts)
+    if not isinstance(kind, types.Array):
+        return value
+    fields = context.make_array(kind)(context, builder, value)
+    fields.meminfo = cgutils.get_null_value(fields.meminfo.type)
+    fields.parent = cgutils.get_null_value(fields.parent.type)
+    return fields._getvalue()
 
 
 def _itself(array: Any) -> Any:
@@ -82,8 +92,9 @@ unowned = _unowned if JIT else _itself
 """In a kernel: the same array without an owner, whose views cost no reference counting.
 
 A kernel that takes a view of every line of an array counts references in each, which costs more
-than a small kernel's work. The caller holds the array for as long as the kernel runs, so nothing
-needs to be counted.
+than a small kernel's work; one that hands on a tuple of arrays counts all of them in every call.
+The caller holds the arrays for as long as the kernel runs, so nothing needs to be counted. Of a
+tuple, all arrays in it.
 """
 
 
