@@ -63,6 +63,12 @@ def _outside(r: Repeat) -> float:
     return 100 * (1 - r["training"]["network"] - r["training"]["learning"])
 
 
+def _search(r: Repeat) -> float:
+    """Milliseconds of a decision on a machine where RLCard makes 51,600 decisions a second."""
+    measure = r["search:1000"]
+    return 1000 / measure["decisions"] * measure["rlcard decisions"] / 51_600
+
+
 U8, U8_5 = "batch, mask + uint8", "batch, mask + uint8, 5 players"
 U8_1 = "batch, mask + uint8, N = 1"
 TARGETS = (
@@ -73,6 +79,13 @@ TARGETS = (
     Target("batch, rules only", "x RLCard", _rlcard("batch, rules only"), 500),
     Target("greedy rounds in the batch", "x RLCard",
            _rlcard("batch, rules only, greedy", "rounds"), 300),
+    Target("strong rounds in the batch", "x RLCard",
+           _rlcard("batch, rules only, strong", "rounds"), 400),
+    Target("the same, 4 players", "x RLCard",
+           _rlcard("batch, rules only, strong, 4 players", "rounds"), 220),
+    Target("counter rounds in the batch", "x RLCard",
+           _rlcard("batch, rules only, counter", "rounds"), 450),
+    Target("search:1000, a decision, scaled by RLCard", "ms", _search, 1.0, most=True),
     Target("PettingZoo raw_env", "x RLCard", _rlcard("aec raw"), 5),
     Target("PettingZoo env, as it comes", "x RLCard", _rlcard("aec wrapped"), 5),
     Target("SB3 VecEnv, of DummyVecEnv", "x", _ratio("sb3 VecEnv", "sb3 DummyVecEnv"), 20),

@@ -128,6 +128,23 @@ def greedy_rounds() -> Iterator[Counts]:
         yield {"decisions": int(games.decisions.sum()), "rounds": games.decisions.size}
 
 
+def search() -> Iterator[Counts]:
+    """What `search:1000` decides in games between two `strong`."""
+    from pocket_uno_env.agents import load
+    from pocket_uno_env.agents.scripted.policies import Policy
+    from pocket_uno_env.batch import Batch
+
+    agent, games, every = load("search:1000"), Batch(16), np.arange(16)
+    agent.check(games.rules, games.num_players)
+    games.reset(1)
+    actions = np.zeros(16, np.int64)
+    while True:
+        for _ in range(5):
+            games.play(Policy.STRONG, actions)
+        agent.act_rows(games.rules, games.rows.copy(), every)
+        yield {"decisions": len(every), "rounds": 0}
+
+
 # Stable-Baselines3. The loop is what it does with a VecEnv in every step, networks aside.
 
 
@@ -300,6 +317,9 @@ MEASURES: dict[str, Measure] = {
     "batch, mask + uint8, 5 players": batch("random", np.uint8, num_players=5),
     "batch, rules only, 5 players": batch("random", None, masks=False, num_players=5),
     "batch, rules only, greedy": batch("greedy", None, masks=False),
+    "batch, rules only, strong": batch("strong", None, masks=False),
+    "batch, rules only, strong, 4 players": batch("strong", None, masks=False, num_players=4),
+    "batch, rules only, counter": batch("counter", None, masks=False),
     "batch, mask + uint8, greedy": batch("greedy", np.uint8),
     "batch, mask + float32, greedy": batch("greedy", np.float32),
     **{
@@ -307,6 +327,7 @@ MEASURES: dict[str, Measure] = {
         for n in (1, 16, 256, 16384)
     },
     "greedy rounds": greedy_rounds,
+    "search:1000": search,
     "sb3 VecEnv": vec_env(1024),
     "sb3 VecEnv, canonical": vec_env(1024, "canonical"),
     "sb3 VecEnv without a game": vec_env_bound,
