@@ -259,7 +259,9 @@ def training_against(opponent: str, self_play: float = 0.0) -> Measure:
     def run() -> Iterator[Counts]:
         from pocket_uno_env.training.self_play import SelfPlay
 
-        settings, _, pool, model = new_training(opponents=(opponent,), self_play=self_play)
+        # Each call of learn is a whole training, at whose end the rate would have fallen to 0.
+        changed = {"opponents": (opponent,), "self_play": self_play, "last_learning_rate": 1e-3}
+        settings, _, pool, model = new_training(**changed)
         decisions = settings.games * settings.rollout
         callback = None if pool is None else SelfPlay(pool, decisions)
         for number in itertools.count(1):
