@@ -193,14 +193,24 @@ made = time.process_time()
 env.reset(seed=1)
 print(imported - began, time.process_time() - made)
 """
+FIRST_SEARCH = """
+import time
+from pocket_uno_env import pocket_uno_v0
+from pocket_uno_env.agents import load
+env, agent = pocket_uno_v0.env(), load("search:1000")
+env.reset(seed=1)
+began = time.process_time()
+agent.act(env)
+print(time.process_time() - began)
+"""
 
 
 def startup() -> dict[str, float]:
-    """CPU seconds to import the package, and of a first reset, compiled before or not."""
+    """CPU seconds to import the package, of a first reset and of a search's first decision."""
 
-    def measure(**environment: str) -> list[float]:
+    def measure(code: str, **environment: str) -> list[float]:
         out = subprocess.run(
-            [sys.executable, "-c", STARTUP],
+            [sys.executable, "-c", code],
             env={**os.environ, "PYTHONPATH": str(HERE.parent), **environment},
             capture_output=True,
             text=True,
@@ -209,12 +219,14 @@ def startup() -> dict[str, float]:
         return [float(word) for word in out.stdout.split()]
 
     with tempfile.TemporaryDirectory() as folder:
-        cold = measure(NUMBA_CACHE_DIR=folder)[1]
-    imports, warm = zip(*(measure() for _ in range(5)), strict=True)
+        cold = measure(STARTUP, NUMBA_CACHE_DIR=folder)[1]
+        search = measure(FIRST_SEARCH, NUMBA_CACHE_DIR=folder)[0]
+    imports, warm = zip(*(measure(STARTUP) for _ in range(5)), strict=True)
     return {
         "import": round(statistics.median(imports), 2),
         "first reset": round(statistics.median(warm), 2),
         "first reset ever": round(cold, 1),
+        "first decision of a search ever": round(search, 1),
     }
 
 

@@ -1,8 +1,8 @@
 """Compiled code on disk: what one process has compiled, the next one loads.
 
-A file holds one kernel for one signature. Its name is a hash of all that the code is made of: the
-sources of the kernel's module and of all that it imports from this package, since compiled code
-holds copies of their constants and helpers. Numba's own cache looks at the kernel's file alone.
+A file holds one kernel that Python calls, for one signature, with all that it calls. Its name is a
+hash of all that the code is made of: the sources of the kernel's module and of all that it imports
+from this package. Numba's own cache looks at the kernel's file alone.
 
 The cache is a convenience, never a condition. Where no folder takes a file every process compiles
 for itself, a file that is damaged is made anew, and a lock that nobody gives back is waited for
@@ -42,8 +42,8 @@ LIMIT = 1_000_000_000
 """Bytes in a folder, beyond which the files that were not used for longest are removed."""
 PATIENCE = 300.0
 """Seconds to wait for another process that compiles the same."""
-SILENT = 4
-"""So many kernels are compiled without a notice."""
+SILENT = 20
+"""So many kernels are compiled without a notice: about a second's worth."""
 
 _HERE = Path(__file__).parents[1]
 _AGENTS = _HERE / "agents" if (_HERE / "agents").is_dir() else _HERE.parent / "agents"
@@ -97,7 +97,7 @@ class Store:
         self._tried = False
         self._told: set[str] = set()
         self._lock: int | None = None
-        self._missed = 0
+        self._compiled = 0
 
     def read(self, name: str) -> bytes | None:
         """What was written under a name; None if there is nothing, or nothing whole."""
@@ -158,10 +158,15 @@ class Store:
             if (found := self.read(name)) is not None or time.monotonic() > end:
                 return found
         found = self.read(name)
-        self._missed += found is None
-        if self._missed > SILENT:
-            self._tell_of_compiling(alone=True)
+        if found is None:
+            self.count()
         return found
+
+    def count(self) -> None:
+        """One more kernel is compiled here; say so once, when they are many."""
+        self._compiled += 1
+        if self._compiled > SILENT:
+            self._tell_of_compiling(alone=True)
 
     def release(self, name: str) -> None:
         """Let others have the lock of a name."""
@@ -188,7 +193,7 @@ class Store:
         return True
 
     def _tell_of_compiling(self, alone: bool) -> None:
-        text = "Compiling. This takes a minute or two, the first time only."
+        text = "Compiling. This can take a minute, the first time only."
         # Of several workers one speaks, and none if their parent has spoken.
         if text not in self._told and ((self._claim("notice") and alone) or not _is_worker()):
             self._told.add(text)

@@ -1,20 +1,22 @@
 """The decorators of compiled functions, and arrays in the form that these take.
 
-`code_cache` keeps the compiled code on disk.
+`parts` says what is compiled when, and `code_cache` keeps the result on disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba.core import cgutils, config, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 from .code_cache import STORE, Cache
+from .parts import WholeCompiler, compile_in_parts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -45,22 +47,18 @@ def inlined(function: Function) -> Function:
 
 
 def _compiled(function: Function, inline: bool, nogil: bool = True) -> Function:
-    compiled: Any = numba.njit(nogil=nogil, error_model="numpy", forceinline=inline)(function)
+    options = {"nogil": nogil, "error_model": "numpy", "forceinline": inline}
+    compiled: Any = numba.njit(pipeline_class=WholeCompiler, **options)(function)
+    if not JIT:
+        return compiled  # type: ignore[no-any-return]
+    turn: Callable[[], AbstractContextManager[None]] = lambda: global_compiler_lock  # noqa: E731
     # A closure is compiled with whatever calls it: on disk it would be another in each process.
-    if JIT and function.__closure__ is None:
+    if function.__closure__ is None:
         with suppress(OSError, TypeError):  # what was typed at a prompt has no source file
-            _keep(compiled, Cache(function, STORE))
+            compiled._cache = Cache(function, STORE)
+            turn = compiled._cache.turn
+    compile_in_parts(compiled, turn, STORE.count)
     return compiled  # type: ignore[no-any-return]
-
-
-def _keep(compiled: Any, cache: Cache) -> None:
-    compile_now = compiled.compile
-
-    def compile_or_load(signature: Any) -> Any:
-        with cache.turn():
-            return compile_now(signature)
-
-    compiled._cache, compiled.compile = cache, compile_or_load
 
 
 @intrinsic
