@@ -21,7 +21,7 @@ import numpy as np
 from pocket_uno_env.agents.agent import Agent, AgentError
 from pocket_uno_env.agents.scripted import policies
 from pocket_uno_env.agents.scripted.agent import policy_name
-from pocket_uno_env.agents.trained.critic import Critic, new_critic
+from pocket_uno_env.agents.trained.critic import Critic
 from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.rules import Rules
 
@@ -221,9 +221,9 @@ class SearchAgent(Agent):
     def prepare(self, rules: Rules) -> tuple[Method, Bench]:
         """How to search games under `rules`, and buffers for one search at a time."""
         method = self._method(rules)
-        if self._critic is not None:
-            scratch = {name: getattr(method.critic, name).copy() for name in SCRATCH}
-            method = method._replace(critic=method.critic._replace(**scratch))
+        if (critic := method.critic) is not None:
+            scratch = {name: getattr(critic, name).copy() for name in SCRATCH}
+            method = method._replace(critic=critic._replace(**scratch))
         return method, new_bench(rules)
 
     def _method(self, rules: Rules) -> Method:
@@ -238,8 +238,8 @@ class SearchAgent(Agent):
         if chosen.belief == "uniform":
             trust, doubt = 0.0, 1.0
         belief = Belief(trust, learned, network, policy, doubt)
-        critic = new_critic(rules) if self._critic is None else self._critic
-        method = Method(belief, policy, policy, float(chosen.lead), self.clairvoyant, critic)
+        lead = float(chosen.lead)
+        method = Method(belief, policy, policy, lead, self.clairvoyant, self._critic)
         self._prepared = (rules, method)
         return method
 

@@ -235,6 +235,13 @@ def write_card(rules, row, other, kind, counts, x):
 
 
 @kernel
+def _copy(values, out):
+    # An assignment to a slice brings the text of an error along, and all that makes texts.
+    for i in range(out.shape[0]):
+        out[i] = values[i]
+
+
+@kernel
 def write_network_weights(rules, row, seat, network, weights):
     """Weights by the network: of each unseen card in each other hand that holds any."""
     hidden = network.first_bias.shape[0]
@@ -249,7 +256,7 @@ def write_network_weights(rules, row, seat, network, weights):
         unknown = unknown_size(rules, row, seat, other)
         write_table(rules, row, seat, other, unknown, features[:TABLE_FEATURES])
         count_places(rules, row, seat, other, counts)
-        table[:] = network.first_bias
+        _copy(network.first_bias, table)
         add_rows(network.table, features, table)
         last, value = -1, 1.0
         for card in range(rules.n_cards):
@@ -259,10 +266,10 @@ def write_network_weights(rules, row, seat, network, weights):
             if kind != last:
                 x = features[: network.card.shape[0]]
                 write_card(rules, row, other, kind, counts, x)
-                first[:] = table
+                _copy(table, first)
                 add_rows(network.card, x, first)
                 rectify(first)
-                second[:] = network.second_bias
+                _copy(network.second_bias, second)
                 add_rows(network.second, first, second)
                 rectify(second)
                 out = np.float32(0.0)

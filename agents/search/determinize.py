@@ -174,7 +174,8 @@ def redeal(rules, row, seat, unseen, seed):
             row.hand_kinds[other] |= bit(rules.card_kind[cards[i]])
     for word in range(CARD_WORDS):
         row.shown[seat, word] &= row.known[seat, word]
-    row.draw_pile[:left] = cards[:left]
+    for i in range(left):
+        row.draw_pile[i] = cards[i]
     shuffle(row, row.draw_pile, left)
     row.guilty = _is_guilty(rules, row, seat)
 

@@ -17,11 +17,10 @@ import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
-from pocket_uno_env.engine.transition import apply
 from pocket_uno_env.rules.phases import Phase
 
 from .belief import write_weights
-from .playouts import imagine, play_on, play_out, take_seed
+from .playouts import imagine, play_on, play_out, take, take_seed
 
 ROUNDS = 4
 """The rounds, at least, in which a budget is spent; after each, moves are dropped."""
@@ -38,10 +37,16 @@ def _outcome(rules, seat, move, method, bench):
     """The share of a win that `seat` gets by a move in the present guess."""
     row = bench.rows[1]
     bench.rows[1] = bench.rows[0]
-    apply(rules, row, move, None, None)
-    if method.critic.trained:
-        return play_on(rules, row, seat, bench.mask, method)
-    return play_out(rules, row, seat, method)
+    take(rules, row, move)
+    return _judged(rules, row, seat, bench.mask, method, method.critic)
+
+
+@kernel
+def _judged(rules, row, seat, mask, method, critic):
+    """`play_on` if there is a critic, else `play_out`."""
+    if critic is None:
+        return play_out(rules, row, seat, method)
+    return play_on(rules, row, seat, mask, method)
 
 
 @kernel

@@ -44,8 +44,8 @@ class Method(NamedTuple):
         By how many standard errors a move must lead the reference.
     clairvoyant : bool
         Cheat: search the game as it is, other hands, draw pile and generator included.
-    critic : Critic
-        If it is trained, it judges the searching seat's next decision, and no playout goes on.
+    critic : Critic or None
+        If there is one, it judges the searching seat's next decision, and no playout goes on.
     """
 
     belief: Belief
@@ -53,7 +53,7 @@ class Method(NamedTuple):
     theirs: Any
     lead: Any
     clairvoyant: Any
-    critic: Critic
+    critic: Critic | None
 
 
 class Bench(NamedTuple):
@@ -90,13 +90,19 @@ def new_bench(rules: Rules) -> Bench:
 
 
 @kernel
+def take(rules, row, action):
+    """`transition.apply` as a call: in a playout it costs nothing, and it is compiled once."""
+    apply(rules, row, action, None, None)
+
+
+@kernel
 def play_out(rules, row, seat, method):
     """Play a game to its end; the share of the win that `seat` gets, from 0 to 1."""
     for _ in range(PLAYOUT_CAP):
         if row.end != End.RUNNING:
             break
         policy = method.mine if row.to_act == seat else method.theirs
-        apply(rules, row, act(rules, row, policy), None, None)
+        take(rules, row, act(rules, row, policy))
     return _share_at_end(row, seat)
 
 
@@ -115,12 +121,12 @@ def play_on(rules, row, seat, mask, method):
         if row.end != End.RUNNING:
             break
         if row.to_act != seat:
-            apply(rules, row, act(rules, row, method.theirs), None, None)
+            take(rules, row, act(rules, row, method.theirs))
             continue
         action = only_legal_action(rules, row, mask)
         if action < 0:
             return share_of_win(rules, row, mask, method.critic)
-        apply(rules, row, action, None, None)
+        take(rules, row, action)
     return _share_at_end(row, seat)
 
 

@@ -23,12 +23,11 @@ from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.compiled.bits import EMPTY, first
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
-from pocket_uno_env.engine.transition import apply
 from pocket_uno_env.observation.information import own_hand
 from pocket_uno_env.rules.phases import End, Phase
 
 from .flat import begin
-from .playouts import imagine, play_out, take_seed
+from .playouts import imagine, play_out, take, take_seed
 
 EXPLORE = 0.5
 """Weight of the bound's width."""
@@ -140,12 +139,12 @@ def _walk(rules, row, seat, method, tree, mask):
         policy = method.mine if mover == seat else method.theirs
         move = act(rules, row, policy)
         if row.phase == Phase.UNO or row.phase == Phase.CATCH:
-            apply(rules, row, move, None, None)
+            take(rules, row, move)
             continue
         write_mask(rules, row, mask)
         move = _select(rules, row, tree, node, move, mask)
         before = own_hand(row, seat)
-        apply(rules, row, move, None, None)
+        take(rules, row, move)
         label = move
         drawn = own_hand(row, seat) & ~before
         if mover == seat and drawn != EMPTY:

@@ -30,8 +30,6 @@ class Critic(NamedTuple):
 
     Attributes
     ----------
-    trained : bool
-        False for one without weights, which stands where none is wanted.
     canonical : bool
         Whether it sees `canonical` colours.
     weights, sizes : float32, int64
@@ -46,7 +44,6 @@ class Critic(NamedTuple):
         Scratch.
     """
 
-    trained: Any
     canonical: Any
     weights: Any
     sizes: Any
@@ -59,14 +56,11 @@ class Critic(NamedTuple):
     values: Any
 
 
-def new_critic(
-    rules: Rules, num_players: int = 2, layers: Layers = (), view: str = "plain"
-) -> Critic:
-    """A critic with these (weight, bias) pairs, or without any, and its buffers."""
+def new_critic(rules: Rules, num_players: int, layers: Layers, view: str = "plain") -> Critic:
+    """A critic with these (weight, bias) pairs, and its buffers."""
     size = observation_size(rules, num_players)
     weights, sizes = pack_layers(layers)
     return Critic(
-        bool(layers),
         view == "canonical",
         weights,
         sizes,

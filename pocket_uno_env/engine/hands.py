@@ -29,6 +29,27 @@ def swap_hands(rules, row, one, other):
     """Two seats swap hands."""
     passed_hand(row, one, other)
     passed_hand(row, other, one)
+    _exchange(rules, row, one, other)
+
+
+@kernel
+def rotate_hands(rules, row):
+    """Every seat passes its hand to the next, from the actor on."""
+    actor = np.int64(row.actor)
+    seat = actor
+    for _ in range(row.players_in):
+        passed_hand(row, seat, seat_after(row, seat))
+        seat = seat_after(row, seat)
+    # At each step the actor holds the hand that the next seat will get.
+    seat = seat_after(row, actor)
+    while seat != actor:
+        _exchange(rules, row, actor, seat)
+        seat = seat_after(row, seat)
+
+
+@kernel
+def _exchange(rules, row, one, other):
+    """Exchange what is written of two hands, but for who knows their cards."""
     for word in range(CARD_WORDS):
         cards = row.hands[one, word]
         row.hands[one, word] = row.hands[other, word]
@@ -40,23 +61,3 @@ def swap_hands(rules, row, one, other):
         off = row.off_color[one, color]
         row.off_color[one, color] = row.off_color[other, color]
         row.off_color[other, color] = off
-
-
-@kernel
-def rotate_hands(rules, row):
-    """Every seat passes its hand to the next, from the actor on."""
-    seat = np.int64(row.actor)
-    for _ in range(row.players_in):
-        passed_hand(row, seat, seat_after(row, seat))
-        seat = seat_after(row, seat)
-    cards = row.hands[seat].copy()
-    kinds, size, off = row.hand_kinds[seat], row.hand_size[seat], row.off_color[seat].copy()
-    for _ in range(row.players_in):
-        seat = seat_after(row, seat)
-        next_cards = row.hands[seat].copy()
-        next_kinds, next_size = row.hand_kinds[seat], row.hand_size[seat]
-        next_off = row.off_color[seat].copy()
-        row.hands[seat, :] = cards
-        row.hand_kinds[seat], row.hand_size[seat] = kinds, size
-        row.off_color[seat, :] = off
-        cards, kinds, size, off = next_cards, next_kinds, next_size, next_off

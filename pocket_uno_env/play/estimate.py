@@ -18,7 +18,6 @@ from pocket_uno_env.agents.search.agent import Settings
 from pocket_uno_env.agents.search.belief import Belief, no_network, write_weights
 from pocket_uno_env.agents.search.belief_network import TRUST, load, shipped
 from pocket_uno_env.agents.search.playouts import Method, imagine, new_bench, play_out
-from pocket_uno_env.agents.trained.critic import new_critic
 from pocket_uno_env.compiled.bits import EMPTY, bit
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
@@ -77,7 +76,7 @@ def _method(rules: Rules) -> Method:
     network = no_network() if path is None else load(path, rules)
     policy = int(Policy.STRONG)
     belief = Belief(TRUST, path is not None, network, policy, Settings().doubt)
-    return Method(belief, policy, policy, 0.0, False, new_critic(rules))
+    return Method(belief, policy, policy, 0.0, False, None)
 
 
 @kernel
