@@ -50,6 +50,7 @@ def _writer(lanes: int) -> Any:
 
 
 _write_32, _write_16, _write_8 = _writer(32), _writer(16), _writer(8)
+_write_4, _write_2, _write_1 = _writer(4), _writer(2), _writer(1)
 
 
 @inlined
@@ -72,6 +73,11 @@ def spread(bits, n, out, at, one):
     elif n >= 8:
         _write_8(bits, out, at, one)
         _write_8(bits >> np.uint64(n - 8), out, at + n - 8, one)
-    else:
-        for i in range(n):
-            out[at + i] = one * ((bits >> np.uint64(i)) & _1)
+    elif n >= 4:
+        _write_4(bits, out, at, one)
+        _write_4(bits >> np.uint64(n - 4), out, at + n - 4, one)
+    elif n >= 2:
+        _write_2(bits, out, at, one)
+        _write_2(bits >> np.uint64(n - 2), out, at + n - 2, one)
+    elif n == 1:
+        _write_1(bits, out, at, one)

@@ -11,15 +11,13 @@ import numpy as np
 from pocket_uno_env.compiled.bits import EMPTY, bit
 from pocket_uno_env.compiled.kernel import inlined, kernel
 from pocket_uno_env.compiled.write_bits import spread
-from pocket_uno_env.rules.actions import CARDLESS_MOVES, Move
+from pocket_uno_env.rules.actions import Move
+from pocket_uno_env.rules.cards import COLORS, WILDS
 from pocket_uno_env.rules.effects import Effect
 from pocket_uno_env.rules.limits import NO_COLOR
 from pocket_uno_env.rules.phases import Phase
 
 _1 = np.uint64(1)
-
-
-N_MOVES = len(CARDLESS_MOVES)
 
 
 def _phase_moves() -> np.ndarray:
@@ -37,6 +35,19 @@ def _phase_moves() -> np.ndarray:
 
 
 _PHASE_MOVES = _phase_moves()
+
+
+def _wild_plays_table() -> np.ndarray:
+    table = np.zeros((len(COLORS) + 1, 1 << len(WILDS)), np.uint64)
+    for colors, wilds in np.ndindex(*table.shape):
+        each = (1 << colors) - 1
+        plays = sum(each << colors * wild for wild in range(len(WILDS)) if wilds >> wild & 1)
+        table[colors, wilds] = plays
+    return table
+
+
+_WILD_PLAYS = _wild_plays_table()
+"""The plays of each set of wilds, by the number of colours."""
 
 
 @inlined
@@ -151,18 +162,17 @@ def is_legal(rules, row, action):
 def write_mask(rules, row, mask):
     """Write the legal actions of the seat to act: ``mask`` int8, shape ``(n_actions,)``."""
     one = np.int8(1)
-    phase = row.phase
     kinds = playable_kinds(rules, row)
     spread(kinds, rules.n_coloured, mask, 0, one)
-    first, end = rules.first_wild_action, rules.first_move_action
-    spread(_wild_plays(rules, kinds), end - first, mask, first, one)
-    spread(open_moves(rules, row, kinds), N_MOVES, mask, end, one)
-    first, end = rules.first_give_action, rules.first_name_action
-    gifts = row.hand_kinds[row.to_act] if phase == Phase.GIVE else EMPTY
-    spread(gifts, end - first, mask, first, one)
-    named = ~EMPTY if phase == Phase.NAME else EMPTY
-    spread(named, rules.n_colors, mask, end, one)
-    for action in range(rules.first_house_action, rules.n_actions):
+    first, moves, gifts = rules.first_wild_action, rules.first_move_action, rules.first_give_action
+    wilds = _wild_plays(rules, kinds) | open_moves(rules, row, kinds) << np.uint64(moves - first)
+    spread(wilds, gifts - first, mask, first, one)
+    names, end = rules.first_name_action, rules.first_house_action
+    last = (bit(end - names) - _1) * np.uint64(row.phase == Phase.NAME) << np.uint64(names - gifts)
+    if row.phase == Phase.GIVE:
+        last |= row.hand_kinds[row.to_act]
+    spread(last, end - gifts, mask, gifts, one)
+    for action in range(end, rules.n_actions):
         mask[action] = is_legal(rules, row, action)
 
 
@@ -185,11 +195,7 @@ def only_legal_action(rules, row, mask):
 @inlined
 def _wild_plays(rules, kinds):
     """The plays of the wilds among some kinds, a bit for each colour of each wild."""
-    plays = EMPTY
-    each = bit(rules.n_colors) - _1
-    for kind in range(rules.n_kinds - 1, rules.n_coloured - 1, -1):
-        plays = (plays << np.uint64(rules.n_colors)) | (((kinds >> np.uint64(kind)) & _1) * each)
-    return plays
+    return _WILD_PLAYS[np.uint64(rules.n_colors), kinds >> np.uint64(rules.n_coloured)]
 
 
 @inlined

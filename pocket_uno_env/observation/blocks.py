@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pocket_uno_env.compiled.kernel import inlined
+from pocket_uno_env.compiled.write_values import holds_bytes
 from pocket_uno_env.rules.phases import Phase
 from pocket_uno_env.rules.rules import Rules
 
 from .encoders import (
     COMPACT_SCALE,
     SIZE_BINS,
-    write_active_color,
-    write_actor,
-    write_color_before,
-    write_dealer,
     write_discards,
     write_drawn,
     write_hand,
     write_hand_sizes,
     write_known,
     write_off_color,
-    write_phase,
+    write_piles,
     write_scores,
     write_shown,
     write_stack,
     write_table,
-    write_to_act,
-    write_top,
-    write_top_before,
+    write_turn,
 )
 
 
@@ -47,8 +42,6 @@ class BlockSpec:
     shape : tuple of str and int
         One value for each "kind", "face", "color", "phase", "seat" or "other" seat, or a number;
         the last changes fastest.
-    encode : callable
-        The kernel that fills it; see `encoders`.
     meaning : str
         For `describe`; ``{phases}`` stands for the names of the phases.
     when : str
@@ -57,66 +50,103 @@ class BlockSpec:
 
     name: str
     shape: tuple[str | int, ...]
-    encode: Callable[..., Any]
     meaning: str
     when: str = ""
 
 
+class Written(NamedTuple):
+    """Neighbouring blocks and the kernel that fills them, in one go; see `encoders`.
+
+    Under rules without the first of them nothing is written.
+    """
+
+    encode: Any
+    blocks: tuple[BlockSpec, ...]
+
+
 PRIVATE = (
-    BlockSpec("hand", ("kind",), write_hand, "own cards, per kind: held / copies"),
-    BlockSpec("discards", ("kind",), write_discards, "discard pile, per kind: there / copies"),
-    BlockSpec(
-        "known",
-        ("other", "kind"),
+    Written(write_hand, (BlockSpec("hand", ("kind",), "own cards, per kind: held / copies"),)),
+    Written(
+        write_discards,
+        (BlockSpec("discards", ("kind",), "discard pile, per kind: there / copies"),),
+    ),
+    Written(
         write_known,
-        "known cards of each other hand, per seat and kind",
+        (
+            BlockSpec(
+                "known", ("other", "kind"), "known cards of each other hand, per seat and kind"
+            ),
+        ),
     ),
-    BlockSpec(
-        "shown",
-        ("other", "kind"),
+    Written(
         write_shown,
-        "own cards each other seat knows, per seat and kind",
+        (
+            BlockSpec(
+                "shown", ("other", "kind"), "own cards each other seat knows, per seat and kind"
+            ),
+        ),
     ),
-    BlockSpec("drawn", ("kind",), write_drawn, "the card just drawn that may be played"),
+    Written(
+        write_drawn, (BlockSpec("drawn", ("kind",), "the card just drawn that may be played"),)
+    ),
 )
 """The blocks of cards: a seat's own knowledge, which the full state has in other words."""
 
 PUBLIC = (
-    BlockSpec("top", ("face",), write_top, "symbol or wild on top"),
-    BlockSpec(
-        "active_color",
-        ("color",),
-        write_active_color,
-        "the colour to match; zeros before it is named",
+    Written(
+        write_piles,
+        (
+            BlockSpec("top", ("face",), "symbol or wild on top"),
+            BlockSpec("active_color", ("color",), "the colour to match; zeros before it is named"),
+            BlockSpec("top_before", ("face",), "* the top before the play in question"),
+            BlockSpec("color_before", ("color",), "* the active colour before that play"),
+        ),
     ),
-    BlockSpec("top_before", ("face",), write_top_before, "* the top before the play in question"),
-    BlockSpec(
-        "color_before", ("color",), write_color_before, "* the active colour before that play"
+    Written(
+        write_turn,
+        (
+            BlockSpec("phase", ("phase",), "{phases}"),
+            BlockSpec("to_act", ("seat",), "the seat to act"),
+            BlockSpec("actor", ("seat",), "* the seat whose play is in question"),
+            BlockSpec("dealer", ("seat",), "the dealer"),
+        ),
     ),
-    BlockSpec("phase", ("phase",), write_phase, "{phases}"),
-    BlockSpec("to_act", ("seat",), write_to_act, "the seat to act"),
-    BlockSpec("actor", ("seat",), write_actor, "* the seat whose play is in question"),
-    BlockSpec("dealer", ("seat",), write_dealer, "the dealer"),
-    BlockSpec(
-        "hand_sizes",
-        ("seat", 1 + SIZE_BINS),
+    Written(
         write_hand_sizes,
-        f"per seat: cards / deck; is it 1, 2, ... {SIZE_BINS} or more",
+        (
+            BlockSpec(
+                "hand_sizes",
+                ("seat", 1 + SIZE_BINS),
+                f"per seat: cards / deck; is it 1, 2, ... {SIZE_BINS} or more",
+            ),
+        ),
     ),
-    BlockSpec("table", (4,), write_table, "clockwise; draw, discard pile / deck; passes / seats"),
-    BlockSpec("scores", ("seat",), write_scores, "per seat: match points / goal, at most 1"),
-    BlockSpec(
-        "off_color",
-        ("seat", "color"),
+    Written(
+        write_table,
+        (BlockSpec("table", (4,), "clockwise; draw, discard pile / deck; passes / seats"),),
+    ),
+    Written(
+        write_scores, (BlockSpec("scores", ("seat",), "per seat: match points / goal, at most 1"),)
+    ),
+    Written(
         write_off_color,
-        "per seat and colour: share of the hand not of it, by\n"
-        "what all saw (it drew, or was innocent)",
+        (
+            BlockSpec(
+                "off_color",
+                ("seat", "color"),
+                "per seat and colour: share of the hand not of it, by\n"
+                "what all saw (it drew, or was innocent)",
+            ),
+        ),
     ),
-    BlockSpec("stack", (1,), write_stack, "cards that wait to be drawn / deck", "stacking"),
+    Written(
+        write_stack,
+        (BlockSpec("stack", (1,), "cards that wait to be drawn / deck", "stacking"),),
+    ),
 )
 """The blocks that everyone can see, from the observer's place; the full state ends with them."""
 
-BLOCKS = PRIVATE + PUBLIC
+BLOCKS = tuple(block for written in PRIVATE + PUBLIC for block in written.blocks)
 """All blocks in the order of the vector."""
 
 
@@ -125,11 +155,11 @@ def _nothing(rules, row, seat, out, at, one):
     return at
 
 
-def _encoder_of(block: BlockSpec) -> Any:
-    """The block's encoder, which writes nothing where the rules have no such block."""
-    if not block.when:
-        return block.encode
-    encode, when = block.encode, block.when
+def _encoder_of(written: Written) -> Any:
+    """The encoder, which writes nothing where the rules have no such blocks."""
+    encode, when = written.encode, written.blocks[0].when
+    if not when:
+        return encode
 
     @inlined
     def write(rules: Any, row: Any, seat: Any, out: Any, at: Any, one: Any) -> Any:
@@ -151,9 +181,9 @@ def _in_turn(first: Any, second: Any, third: Any, fourth: Any) -> Any:
     return write
 
 
-def _all_of(blocks: Iterable[BlockSpec]) -> Any:
+def _all_of(table: Iterable[Written]) -> Any:
     """One encoder for all these blocks: a shallow tree, since each level is compiled anew."""
-    encoders = [_encoder_of(block) for block in blocks]
+    encoders = [_encoder_of(written) for written in table]
     while len(encoders) > 1:
         encoders += [_nothing] * (-len(encoders) % 4)
         encoders = [_in_turn(*encoders[i : i + 4]) for i in range(0, len(encoders), 4)]
@@ -171,10 +201,9 @@ def write_observation(rules, row, seat, out):
 
     float32: values in [0, 1]. uint8: the same times `COMPACT_SCALE`, rounded.
     """
-    out[0] = 1 if out.itemsize > 1 else COMPACT_SCALE
+    out[0] = COMPACT_SCALE if holds_bytes(out) else 1
     one = out[0]
     at = _write_private(rules, row, seat, out, 0, one)
-    out[at:] = 0
     return write_public(rules, row, seat, out, at, one)
 
 

@@ -1,10 +1,10 @@
-"""The encoders: one kernel for each block of the observation, which writes what a seat may know.
+"""The encoders: kernels that write what a seat may know, block by block, in the order of `blocks`.
 
-An encoder is a kernel ``write_NAME(rules, row, seat, out, at, one) -> end``. It fills the block of
-the vector ``out`` that begins at ``at`` and returns where the block ends. ``one`` is what a 1 is
-written as: 1, or `COMPACT_SCALE` in an observation of bytes. It may rely on zeros in ``out``,
-except in the private blocks, of which it writes every value. Seats are relative to the observer:
-0 is the observer, 1 the seat on its left, and so on. `blocks.BLOCKS` lists all encoders in order.
+An encoder is a kernel ``write_NAME(rules, row, seat, out, at, one) -> end``. It writes every value
+of its block, which begins at ``at`` in the vector ``out``, and returns where the block ends.
+``one`` is what a 1 is written as: 1, or `COMPACT_SCALE` in an observation of bytes. Blocks in which
+at most one value is not 0 are collected as bits and written together. Seats are relative to the
+observer: 0 is the observer, 1 the seat on its left, and so on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from pocket_uno_env.compiled.bits import EMPTY, first, without_first
 from pocket_uno_env.compiled.kernel import inlined
 from pocket_uno_env.compiled.write_bits import spread
+from pocket_uno_env.compiled.write_values import holds_bytes, put, put_four_shares
 from pocket_uno_env.engine.piles import copies_in
 from pocket_uno_env.engine.state import NO_SEAT
 from pocket_uno_env.rules.cards import MAX_CARDS
@@ -32,6 +33,7 @@ from .information import (
 )
 
 _1 = np.uint64(1)
+_8 = np.uint64(8)
 
 COMPACT_SCALE = 240
 """A uint8 observation is the float32 one times this; most shares of 1 are then whole numbers."""
@@ -39,6 +41,16 @@ SIZE_BINS = 8
 """Hand sizes 1 to 7 have a one-hot place each, 8 and more share the last."""
 _ONE_OF = 1.0 / np.maximum(np.arange(MAX_CARDS + 1), 1)
 """One share of so many; a division takes as long as ten multiplications."""
+
+
+def _byte_shares() -> np.ndarray:
+    some, every = np.arange(256), np.arange(MAX_CARDS + 1)[:, None]
+    shares = np.minimum(some, every) * (COMPACT_SCALE * _ONE_OF)[:, None]
+    return (shares + 0.5).astype(np.uint8).ravel()
+
+
+_BYTE_SHARES = _byte_shares()
+"""The byte that so many of so many are written as, at ``256 * all + some``."""
 _PENDING = np.uint64(
     sum(1 << p for p in (Phase.UNO, Phase.CATCH, Phase.CHALLENGE, Phase.STACK, Phase.JUMP))
 )
@@ -54,14 +66,27 @@ def _relative(row, observer, seat):
 @inlined
 def _seat(row, observer, places):
     """The seat so many places to the left of the observer."""
-    seat = np.int64(observer) + places
-    return seat if seat < row.num_players else seat - row.num_players
+    # Unsigned: Numba asks of a signed index whether it counts from the end.
+    seat, seats = np.uint64(observer) + np.uint64(places), np.uint64(row.num_players)
+    return seat if seat < seats else seat - seats
 
 
 @inlined
-def _put(out, at, share):
-    """A share of `one` that may lie between 0 and it."""
-    out[at] = np.uint8(share + 0.5) if out.itemsize == 1 else share
+def _put_share(out, at, some, every):
+    """Write the share that `some` are of `every`, at most `MAX_CARDS`."""
+    if holds_bytes(out):
+        put(out, at, _BYTE_SHARES[(np.uint64(every) << _8) + np.uint64(some)])
+    else:
+        put(out, at, some * _ONE_OF[np.uint64(every)])
+
+
+@inlined
+def _place(number, told):
+    """The one place of a one-hot block, as a bit set; empty unless it is told."""
+    return np.uint64(told) << np.uint64(number)
+
+
+# The private blocks.
 
 
 @inlined
@@ -78,8 +103,7 @@ def _cards(rules, kinds, cards, out, at, one):
     while several != EMPTY:
         kind = first(several)
         several = without_first(several)
-        share = copies_in(rules, cards, kind) * (one * _ONE_OF[rules.copies[kind]])
-        _put(out, at + kind, share)
+        _put_share(out, at + kind, copies_in(rules, cards, kind), rules.copies[kind])
     return at + rules.n_kinds
 
 
@@ -98,7 +122,7 @@ def write_discards(rules, row, seat, out, at, one):
 @inlined
 def write_known(rules, row, seat, out, at, one):
     """The cards of each other hand that the seat knows."""
-    for i in range(1, row.num_players):
+    for i in range(1, np.int64(row.num_players)):
         cards = known_cards(row, seat, _seat(row, seat, i))
         at = _cards(rules, kinds_of(rules, cards), cards, out, at, one)
     return at
@@ -107,7 +131,7 @@ def write_known(rules, row, seat, out, at, one):
 @inlined
 def write_shown(rules, row, seat, out, at, one):
     """The seat's own cards that each other seat knows."""
-    for i in range(1, row.num_players):
+    for i in range(1, np.int64(row.num_players)):
         cards = shown_cards(row, seat, _seat(row, seat, i))
         at = _cards(rules, kinds_of(rules, cards), cards, out, at, one)
     return at
@@ -120,30 +144,19 @@ def write_drawn(rules, row, seat, out, at, one):
     return at + rules.n_kinds
 
 
-@inlined
-def _face(rules, kind, told, out, at, one):
-    """A face without its colour, one-hot over symbols and wilds; zeros unless it is told."""
-    out[at + rules.kind_face[kind & (MAX_KINDS - 1)]] = one * (told & (kind != NO_KIND))
-    return at + rules.n_faces
+# The public blocks.
 
 
 @inlined
-def _color(rules, color, told, out, at, one):
-    """A colour, one-hot; zeros unless there is one and it is told."""
-    out[at + (color & 3)] = one * (told & (color != NO_COLOR))
-    return at + rules.n_colors
+def _face(rules, kind, told):
+    """A card without its colour, one-hot over symbols and wilds; empty unless it is told."""
+    return _place(rules.kind_face[kind & (MAX_KINDS - 1)], told & (kind != NO_KIND))
 
 
 @inlined
-def write_top(rules, row, seat, out, at, one):
-    """The top of the discard pile without its colour, one-hot."""
-    return _face(rules, row.top, True, out, at, one)
-
-
-@inlined
-def write_active_color(rules, row, seat, out, at, one):
-    """The colour to match, one-hot."""
-    return _color(rules, row.active_color, True, out, at, one)
+def _color(color, told):
+    """A colour, one-hot; empty unless there is one and it is told."""
+    return _place(color & 3, told & (color != NO_COLOR))
 
 
 @inlined
@@ -153,57 +166,40 @@ def _pending(row):
 
 
 @inlined
-def write_top_before(rules, row, seat, out, at, one):
-    """The top before the play in question, one-hot."""
-    return _face(rules, row.top_before, _pending(row), out, at, one)
-
-
-@inlined
-def write_color_before(rules, row, seat, out, at, one):
-    """The active colour before the play in question, one-hot."""
-    return _color(rules, row.color_before, _pending(row), out, at, one)
-
-
-@inlined
-def write_phase(rules, row, seat, out, at, one):
-    """The phase, one-hot; zeros when the round is over."""
-    if row.phase != Phase.OVER:
-        out[at + row.phase] = one
-    return at + rules.n_phases
-
-
-@inlined
-def write_to_act(rules, row, seat, out, at, one):
-    """The seat to act, one-hot."""
-    if row.to_act != NO_SEAT:
-        out[at + _relative(row, seat, row.to_act)] = one
-    return at + row.num_players
-
-
-@inlined
-def write_actor(rules, row, seat, out, at, one):
-    """The seat whose play is in question, one-hot."""
+def write_piles(rules, row, seat, out, at, one):
+    """The top of the discard pile and the active colour, and both before the play in question."""
     pending = _pending(row)
-    out[at + (_relative(row, seat, row.actor) if pending else 0)] = one * pending
-    return at + row.num_players
+    faces, colors = np.uint64(rules.n_faces), np.uint64(rules.n_colors)
+    before = faces + colors
+    bits = _face(rules, row.top, True) | _color(row.active_color, True) << faces
+    bits |= _face(rules, row.top_before, pending) << before
+    bits |= _color(row.color_before, pending) << (before + faces)
+    n = 2 * (rules.n_faces + rules.n_colors)
+    spread(bits, n, out, at, one)
+    return at + n
 
 
 @inlined
-def write_dealer(rules, row, seat, out, at, one):
-    """The dealer, one-hot."""
-    out[at + _relative(row, seat, row.dealer)] = one
-    return at + row.num_players
+def write_turn(rules, row, seat, out, at, one):
+    """The phase, and the seats to act, whose play is in question, and that deals."""
+    seats = np.uint64(row.num_players)
+    bits = _place(_relative(row, seat, row.dealer), True) << seats
+    bits = (bits | _place(_relative(row, seat, row.actor), _pending(row))) << seats
+    bits |= _place(_relative(row, seat, row.to_act), row.to_act != NO_SEAT)
+    bits = bits << np.uint64(rules.n_phases) | _place(row.phase, row.phase != Phase.OVER)
+    n = rules.n_phases + 3 * row.num_players
+    spread(bits, n, out, at, one)
+    return at + n
 
 
 @inlined
 def write_hand_sizes(rules, row, seat, out, at, one):
     """The size of each hand: its share of the deck, and one-hot."""
-    per_card = one * _ONE_OF[rules.n_cards]
-    for other in range(row.num_players):
+    cards = rules.n_cards
+    for other in range(np.int64(row.num_players)):
         size = np.int64(row.hand_size[_seat(row, seat, other)])
-        _put(out, at, size * per_card)
-        if size > 0:
-            out[at + min(size, SIZE_BINS)] = one
+        _put_share(out, at, size, cards)
+        spread(_place(min(size, SIZE_BINS), True) >> _1, SIZE_BINS, out, at + 1, one)
         at += 1 + SIZE_BINS
     return at
 
@@ -211,12 +207,11 @@ def write_hand_sizes(rules, row, seat, out, at, one):
 @inlined
 def write_table(rules, row, seat, out, at, one):
     """Direction, both piles, and how many seats passed in a row."""
-    per_card = one * _ONE_OF[rules.n_cards]
-    drawn, discarded, passes = row.draw_count, row.discard_count, row.passes
-    out[at] = one * (row.direction == 1)
-    _put(out, at + 1, drawn * per_card)
-    _put(out, at + 2, discarded * per_card)
-    _put(out, at + 3, passes * (one * _ONE_OF[row.num_players]))
+    cards = rules.n_cards
+    put(out, at, one * (row.direction == 1))
+    _put_share(out, at + 1, row.draw_count, cards)
+    _put_share(out, at + 2, row.discard_count, cards)
+    _put_share(out, at + 3, row.passes, row.num_players)
     return at + 4
 
 
@@ -224,37 +219,35 @@ def write_table(rules, row, seat, out, at, one):
 def write_scores(rules, row, seat, out, at, one):
     """Each seat's share of the match's goal."""
     per_point = one * rules.per_point
-    for other in range(row.num_players):
-        share = row.scores[_seat(row, seat, other)] * per_point
-        _put(out, at + other, min(share, np.float64(one)))
+    for other in range(np.int64(row.num_players)):
+        share = min(row.scores[_seat(row, seat, other)] * per_point, np.float64(one))
+        if holds_bytes(out):
+            put(out, at + other, np.uint8(share + 0.5))
+        else:
+            put(out, at + other, share)
     return at + row.num_players
 
 
 @inlined
 def write_off_color(rules, row, seat, out, at, one):
     """The share of each hand that, by what all saw, is not of each colour."""
-    for other in range(row.num_players):
+    colors, scale = rules.n_colors, np.float64(one)
+    for other in range(np.int64(row.num_players)):
         holder = _seat(row, seat, other)
-        size = np.int64(row.hand_size[holder])
-        per_card = one * _ONE_OF[size]
-        # All four at once, before any is written: the processor has vectors of four.
-        red = min(np.int64(row.off_color[holder, 0]), size) * per_card
-        blue = min(np.int64(row.off_color[holder, 1]), size) * per_card
-        green = min(np.int64(row.off_color[holder, 2]), size) * per_card
-        yellow = min(np.int64(row.off_color[holder, 3]), size) * per_card
-        _put(out, at, red)
-        if rules.n_colors > 1:
-            _put(out, at + 1, blue)
-        if rules.n_colors > 2:
-            _put(out, at + 2, green)
-        if rules.n_colors > 3:
-            _put(out, at + 3, yellow)
-        at += rules.n_colors
+        size = row.hand_size[holder]
+        if colors == 4:
+            every = max(np.int64(size), 1)
+            put_four_shares(out, at, row.off_color[holder], every, scale)
+        else:
+            for color in range(colors):
+                off = min(row.off_color[holder, np.uint64(color)], size)
+                _put_share(out, at + color, off, size)
+        at += colors
     return at
 
 
 @inlined
 def write_stack(rules, row, seat, out, at, one):
     """The cards that wait to be drawn."""
-    _put(out, at, min(row.stack * (one * _ONE_OF[rules.n_cards]), np.float64(one)))
+    _put_share(out, at, min(np.int64(row.stack), rules.n_cards), rules.n_cards)
     return at + 1

@@ -40,6 +40,6 @@ def write_state(rules, row, out):
 
 def state_size(rules: Rules, num_players: int) -> int:
     """The length of the full state vector."""
-    names = {block.name for block in PUBLIC}
+    names = {block.name for written in PUBLIC for block in written.blocks}
     public = sum(block.length for block in layout(rules, num_players) if block.name in names)
     return (num_players + 4) * len(rules.kinds) + public

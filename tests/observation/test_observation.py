@@ -9,24 +9,40 @@ from games import every_game, play, raw_env
 from pocket_uno_env import Rules, describe
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.observation import layout, observation_size
-from pocket_uno_env.observation.blocks import BLOCKS
+from pocket_uno_env.observation.blocks import BLOCKS, PRIVATE, PUBLIC, write_observation
+
+
+@pytest.mark.parametrize(("rules", "num_players"), every_game())
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_the_encoders_fill_the_layout(rules: Rules, num_players: int, dtype: type) -> None:
+    """Every value is written, whatever was there before, and nothing behind it."""
+    env = raw_env(1, rules=rules, num_players=num_players)
+    here = [block.name for block in BLOCKS if not block.when or getattr(rules, block.when)]
+    assert [block.name for block in layout(rules, num_players)] == here
+    size = observation_size(rules, num_players)
+    for raw in play(env, limit=40):
+        found = []
+        for filled in (7, 99):
+            vector = np.full(size + 64, filled, dtype)
+            assert write_observation(rules._table[0], raw.rows[0], 0, vector) == size
+            assert (vector[size:] == filled).all()
+            found.append(vector[:size].tobytes())
+        assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
 def test_each_encoder_fills_its_blocks(rules: Rules, num_players: int) -> None:
     env = raw_env(1, rules=rules, num_players=num_players)
     blocks = {block.name: block for block in layout(rules, num_players)}
-    here = [block for block in BLOCKS if not block.when or getattr(rules, block.when)]
-    assert [block.name for block in here] == list(blocks)
-    for raw in play(env, limit=40):
+    there = [w for w in PRIVATE + PUBLIC if w.blocks[0].name in blocks]
+    for raw in play(env, limit=20):
         whole = raw.observe("player_0")["observation"]
-        for block in here:
-            name, place = block.name, blocks[block.name].slice
-            vector = np.zeros(observation_size(rules, num_players), np.float32)
-            end = block.encode(rules._table[0], raw.rows[0], 0, vector, place.start, 1)
-            assert end == place.stop, name
-            assert not vector[: place.start].any() and not vector[end:].any()
-            assert (vector[place] == whole[place]).all(), name
+        for encode, its in there:
+            start, stop = blocks[its[0].name].slice.start, blocks[its[-1].name].slice.stop
+            vector = np.full(len(whole), 7, np.float32)
+            assert encode(rules._table[0], raw.rows[0], 0, vector, start, np.float32(1)) == stop
+            assert (vector[:start] == 7).all() and (vector[stop:] == 7).all(), its
+            assert (vector[start:stop] == whole[start:stop]).all(), its
 
 
 @pytest.mark.parametrize(("rules", "num_players"), every_game())
