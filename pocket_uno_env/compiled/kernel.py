@@ -71,8 +71,8 @@ def _unowned(context, value):
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, types.BaseTuple):
-        parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
-        parts = [_without_owner(context, builder, *part) for part in parts]
+        values = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+        parts = [_without_owner(context, builder, *part) for part in values]
         return context.make_tuple(builder, kind, parts)
     if not isinstance(kind, types.Array):
         return value
