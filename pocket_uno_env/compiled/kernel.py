@@ -70,7 +70,7 @@ def _unowned(context, value):
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
         values = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
         parts = [_without_owner(context, builder, *part) for part in values]
         return context.make_tuple(builder, kind, parts)
