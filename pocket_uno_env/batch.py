@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any
 
@@ -122,7 +122,7 @@ class Batch:
     @property
     def rows(self) -> Any:
         """The games."""
-        return self._rows
+        return self._rows[:]  # a view, which cannot be resized
 
     @property
     def to_act(self) -> np.ndarray:
@@ -227,12 +227,15 @@ class Batch:
             step.parts[0](policy, self.max_cycles)
             return
         pool = self._threads()
-        parts = [pool.submit(part, policy, self.max_cycles) for part in step.parts]
         try:
-            for part in parts:
+            for part in [pool.submit(part, policy, self.max_cycles) for part in step.parts]:
                 part.result()
-        finally:
-            wait(parts)  # also if this thread is interrupted: nobody steps on behind its back
+        except BaseException:
+            # If this thread is interrupted, maybe while it hands the parts over, nobody steps on
+            # behind its back.
+            self._pool = None
+            pool.shutdown(wait=True)
+            raise
 
     def _threads(self) -> ThreadPoolExecutor:
         """The threads, which are made when first needed; a forked process has none of its own."""
@@ -272,7 +275,7 @@ class Batch:
         check_apart(given, {"rows": self._rows})
 
 
-_WRITEABLE = operator.attrgetter("flags.writeable")
+_FORM = operator.attrgetter("flags.writeable", "shape", "dtype", "strides")
 
 
 class _Pass:
@@ -287,6 +290,7 @@ class _Pass:
     def __init__(self, batch: Batch, buffers: tuple[np.ndarray | None, ...]) -> None:
         self._buffers = buffers
         self._arrays = [buffer for buffer in buffers if buffer is not None]
+        self._forms = list(map(_FORM, self._arrays))
         code = _step_code(*[None if buffer is None else buffer.dtype for buffer in buffers])
         self.parts = []
         for part in batch._parts:
@@ -295,9 +299,9 @@ class _Pass:
             self.parts.append(partial(code, *where, batch._reward, *into))
 
     def takes(self, buffers: tuple[np.ndarray | None, ...]) -> bool:
-        """Whether these are the same buffers, and can still be written."""
+        """Whether these are the same buffers, as they were."""
         same = all(map(operator.is_, buffers, self._buffers))
-        return same and all(map(_WRITEABLE, self._arrays))
+        return same and list(map(_FORM, self._arrays)) == self._forms
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
 from pocket_uno_env.compiled.mlp import pack_layers
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
-from pocket_uno_env.observation.canonical import color_tables, to_view, view_actions
+from pocket_uno_env.observation.canonical import VIEWS, color_tables, to_view, view_actions
 from pocket_uno_env.row_kernels import mask_rows, observe_rows
 from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.rules import Rules, RulesError
@@ -64,7 +65,11 @@ class PolicyAgent(Agent):
         sample: bool = False,
         critic: list[tuple[np.ndarray, np.ndarray]] | None = None,
     ) -> None:
-        sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
+        sizes = check_layers(name, layers)
+        if critic:
+            check_layers(f"the critic of {name}", critic)
+        if view not in VIEWS:
+            raise AgentError(f"view is {view!r}; expected one of {list(VIEWS)}")
         expected = [observation_size(rules, num_players), len(catalogue(rules))]
         if [sizes[0], sizes[-1]] != expected:
             raise AgentError(
@@ -101,13 +106,14 @@ class PolicyAgent(Agent):
 
     def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Give the network other weights of the same shapes; not while a thread asks the agent."""
-        if tuple(_sizes_of(layers)) != self.layer_sizes:
+        sizes = check_layers(self.name, layers)
+        if tuple(sizes) != self.layer_sizes:
             raise AgentError(
-                f"layers of the sizes {_sizes_of(layers)} for the network of {self.name!r}; "
+                f"layers of the sizes {sizes} for the network of {self.name!r}; "
                 f"expected {list(self.layer_sizes)}"
             )
-        self._layers = layers
         self.weights, self._sizes = pack_layers(layers)
+        self._layers = layers
 
     @property
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -336,6 +342,18 @@ def _layers(tensors: dict[str, np.ndarray], network: str) -> list[tuple[np.ndarr
         if layers and weight.shape[1] != len(layers[-1][1]):
             return []
         layers.append((weight.astype(np.float32), bias.astype(np.float32)))
+
+
+def check_layers(name: str, layers: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:
+    """The sizes of layers that fit each other; `AgentError` if they do not."""
+    shapes = [(np.shape(weight), np.shape(bias)) for weight, bias in layers]
+    fit = bool(shapes) and all(len(w) == 2 and b == w[:1] for w, b in shapes)
+    if not fit or any(after[0][1] != before[0][0] for before, after in pairwise(shapes)):
+        raise AgentError(
+            f"the layers of {name!r} have the shapes {shapes}; expected (out, in) and (out,), each "
+            "with as many inputs as the one before has outputs"
+        )
+    return _sizes_of(layers)
 
 
 def _sizes_of(layers: list[tuple[np.ndarray, np.ndarray]]) -> list[int]:

@@ -155,7 +155,7 @@ class raw_env(AECEnv):
     @property
     def rows(self) -> Any:
         """The game: one row, dtype `state.ROW`. Whoever writes it vouches for it."""
-        return self._rows
+        return self._rows[:]  # a view, which cannot be resized
 
     # PettingZoo's interface.
 

@@ -27,6 +27,8 @@ NODES = 12
 """Points of the Gauss-Legendre quadrature in each panel of the time axis."""
 FIRST_PANEL = 0.25
 """The first panel's end; each of the others ends at twice the time of the one before."""
+ROOM = 50_000_000
+"""The largest table of sums, in numbers: 400 megabytes."""
 NEGLIGIBLE = 1e-13
 """The chance to need still more time than the last panel, or more rounds than are summed."""
 
@@ -51,13 +53,14 @@ def race_table(points: np.ndarray, goal: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If these are not counts, or no round pays anything.
+        If these are not counts, no round pays anything, or a match takes too many rounds.
     """
-    counts = np.asarray(points, np.float64)
+    counts = np.array(points, np.float64)
     if counts.ndim != 1 or not (np.isfinite(counts) & (counts >= 0)).all():
         raise ValueError(f"points is {points!r}; expected how often a round pays 0, 1, ... points")
     if not counts[1:].sum() > 0:
         raise ValueError("no round pays points: nobody ever reaches the goal of the match")
+    counts[0] = 0.0  # a round that pays nothing changes nothing
     below = _sums_below(counts / counts.sum(), goal)
     # With rate 1 the number of rounds won by time t is Poisson, and its tail falls faster than that
     # of the sums.
@@ -73,12 +76,13 @@ def race_table(points: np.ndarray, goal: int) -> np.ndarray:
 
 def _sums_below(probability: np.ndarray, goal: int) -> np.ndarray:
     """The probability that k rounds pay fewer than r points, shape ``(rounds, goal + 1)``."""
-    pays = np.zeros(goal)
-    pays[: len(probability)] = probability[:goal]
+    pays = probability[:goal]
     exactly = np.zeros(goal)
     exactly[0] = 1.0
     lines: list[np.ndarray] = []
     while not lines or lines[-1][-1] > NEGLIGIBLE:
+        if len(lines) * goal > ROOM:
+            raise ValueError(f"a match to {goal:,} points takes too many rounds to be computed")
         lines.append(np.concatenate([[0.0], np.cumsum(exactly)]))
         exactly = np.convolve(exactly, pays)[:goal]
     return np.array(lines)
@@ -128,7 +132,7 @@ def write_equities(race, scores, out):
                 if other != seat:
                     share *= race[goal - scores[other], 0, node]
             chance += share
-        out[seat] = chance
-        total += chance
+        out[seat] = max(chance, 0.0)
+        total += out[seat]
     for seat in range(n):
         out[seat] /= total

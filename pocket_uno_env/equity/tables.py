@@ -9,6 +9,8 @@ played for.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.files import FileError, read_json
-from pocket_uno_env.rules.rules import Rules, RulesError
+from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 
 from .race import race_table, write_equities
 
@@ -79,7 +81,8 @@ def match_equity(rules: str | Rules = "pocket", scores: Sequence[int] | np.ndarr
         raise ValueError(
             f"scores is {scores!r}; a match is over when one seat has {found.match_goal} points"
         )
-    lines = np.ascontiguousarray(points.reshape(-1, points.shape[-1]), np.int64)
+    points = np.minimum(points, found.match_goal).astype(np.int64)
+    lines = np.ascontiguousarray(points.reshape(-1, points.shape[-1]))
     equities = np.empty(lines.shape)
     for line, out in zip(lines, equities, strict=True):
         write_equities(race, line, out)
@@ -95,7 +98,10 @@ def race_of(rules: Rules, num_players: int) -> np.ndarray:
             "equity is for matches that the first with the goal wins"
         )
     points = read_points(find(rules, num_players))
-    race = race_table(points, rules.match_goal)
+    try:
+        race = race_table(points, rules.match_goal)
+    except ValueError as error:
+        raise EquityError(f"rules {rules.name!r}: {error}") from None
     race.setflags(write=False)
     return race
 
@@ -109,7 +115,8 @@ def find(rules: Rules, num_players: int) -> Path:
                 table = _read(file)
                 if table["num_players"] == num_players and _fields(table["rules"]) == wanted:
                     return file
-    shown = rules.name if "/" not in rules.name else "FILE"
+    preset = rules.name in PRESETS and fields_of(Rules.of(rules.name)) == wanted
+    shown = rules.name if preset else "FILE"
     raise EquityError(
         f"no match equity is known for rules {rules.name!r} with {num_players} players; measure it "
         f"once: pocket-uno equity --measure --rules {shown} --num-players {num_players}"
@@ -134,6 +141,12 @@ def read_points(file: Path) -> np.ndarray:
 def fields_of(rules: Rules) -> dict[str, Any]:
     """What the points of a round depend on."""
     return _fields(rules.to_dict())
+
+
+def file_name(rules: Rules, num_players: int) -> str:
+    """What a table of one's own is called: different rules, different files."""
+    text = json.dumps(fields_of(rules), sort_keys=True)
+    return f"{rules.name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}-{num_players}p.json"
 
 
 def user_folder() -> Path:
@@ -161,8 +174,8 @@ def _read(file: Path) -> dict[str, Any]:
         and isinstance(table.get("rules"), dict)
         and isinstance(points := table.get("points"), dict)
         and any(number != "0" for number in points)
-        and all(n.isdecimal() and len(n) < 6 for n in points)
-        and all(isinstance(count, int) and count > 0 for count in points.values())
+        and all(n.isdecimal() and len(n) < 6 and str(int(n)) == n for n in points)
+        and all(type(count) is int and 0 < count < 2**50 for count in points.values())
     )
     if not whole:
         raise EquityError(f"{file} is no table of points ({FORMAT}); measure it anew")

@@ -32,6 +32,7 @@ from pocket_uno_env.equity.tables import (
     FORMAT,
     EquityError,
     fields_of,
+    file_name,
     match_equity,
     race_of,
     user_folder,
@@ -213,8 +214,7 @@ def _measured(options: Options, rules: Rules, display: Display) -> Path:
     out = options.out
     if out is None:
         make_folder(user_folder())
-        name = "".join(c if c.isalnum() else "-" for c in Path(rules.name).stem)
-        out = user_folder() / f"{name}-{options.num_players}p.json"
+        out = user_folder() / file_name(rules, options.num_players)
     with whole_file(out) as file:
         display.begin(f"rounds of {agent.name}", options.rounds)
         points, unwon = measure(
@@ -297,6 +297,8 @@ def _calibrated(options: Options, rules: Rules, display: Display, file: IO[str] 
 def _run(options: Options) -> None:
     rules = Rules.of(options.rules)
     scores = options.scores or [0] * options.num_players
+    if options.num_players not in (2, len(scores)):
+        raise EquityError(f"{len(scores)} scores for --num-players {options.num_players}")
     if options.scores and (options.measure or options.calibrate):
         raise EquityError("scores are for their equities; --measure and --calibrate take none")
     rules.check_players(options.num_players)
