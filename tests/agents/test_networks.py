@@ -118,3 +118,26 @@ def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     (tmp_path / "again.safetensors").write_bytes(b"something else")
     with pytest.raises(AgentError, match="not the file that its card describes"):
         load_policy(tmp_path / "again.safetensors")
+
+
+def test_layers_that_do_not_fit_each_other_are_refused() -> None:
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, np.float32)
+
+    pocket = Rules.of("pocket")
+    good = [(zeros(64, 338), zeros(64)), (zeros(123, 64), zeros(123))]
+    agent = PolicyAgent("mine", good, pocket, 2)
+    for wrong in (
+        [],
+        [(zeros(64, 338), zeros(64)), (zeros(123, 10), zeros(123))],
+        [(zeros(64, 338), zeros(64)), (zeros(123, 2000), zeros(123))],
+        [(zeros(64, 338), zeros(64, 1)), (zeros(123, 64), zeros(123))],
+        [(zeros(338), zeros(64)), (zeros(123, 64), zeros(123))],
+    ):
+        with pytest.raises(AgentError, match="expected"):
+            agent.set_layers(wrong)
+        assert agent.layers is good
+        with pytest.raises(AgentError, match="expected"):
+            PolicyAgent("mine", wrong, pocket, 2)
+    with pytest.raises(AgentError, match="view is 'nosuch'"):
+        PolicyAgent("mine", good, pocket, 2, view="nosuch")

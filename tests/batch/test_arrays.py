@@ -242,11 +242,14 @@ ELSEWHERE = {
     "actions.Catalogue.legal_names", "behavior.profile", "estimates.mean_estimate",
     "estimates.rate_estimate", "kernel.as_record", "kernel.as_rows", "luck_adjustment.adjusted",
     "luck_adjustment.adjusted_estimate", "luck_adjustment.places_luck", "mlp.pack_layers",
-    "mlp.widest", "ratings.Tables.totals", "ratings.anchored", "rows.illegal_action",
-    "rows.legal_names", "rows.readable", "seat_view.named", "sprt.Sprt.path", "sprt.Sprt.stop",
+    "mlp.widest", "race.race_table", "ratings.Tables.totals", "ratings.anchored",
+    "rows.illegal_action", "rows.legal_names", "rows.readable", "seat_view.named", "sprt.Sprt.path", "sprt.Sprt.stop",
     "verdicts.verdict",
     # The deck as `reset_options.read_options` checks it; a checkpoint, which is checked as a whole.
-    "record.deal_entry", "learner_games.LearnerGames.check_state", "sb3.LearnerVecEnv.set_state",
+    "record.deal_entry", "learner_books.check_books", "learner_games.LearnerGames.check_state",
+    "sb3.LearnerVecEnv.set_state",
+    # It makes whole numbers of its own of them (tests/equity/test_tables.py).
+    "tables.match_equity",
     # They hand over to `Batch`.
     "rllib_batch.BatchGames.act", "rllib_batch.as_input",
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -276,3 +277,54 @@ def test_new_arrays_in_each_call_find_the_code_that_is_there(monkeypatch: Any) -
     monkeypatch.setattr("pocket_uno_env.batch.entry", None)  # which takes a thousand decisions
     for _ in range(3):
         batch.play(Policy.RANDOM, np.zeros(3, np.int64), *buffers(batch))
+
+
+def test_an_array_that_was_changed_in_place_is_looked_at_again() -> None:
+    batch = Batch(64)
+    batch.reset(1)
+    actions = np.zeros(64, np.int64)
+
+    def seen() -> np.ndarray:
+        return np.zeros((64, batch.observation_size), np.float32)
+
+    def reshape(array: np.ndarray) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy advises against it
+            array.shape = array.shape[::-1]
+
+    def retype(array: np.ndarray) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            array.dtype = np.int32
+
+    changes = (lambda a: a.resize((1, 8), refcheck=False), reshape, retype)
+    for change in changes:
+        observations = seen()
+        batch.play(Policy.GREEDY, actions, None, observations)
+        change(observations)
+        with pytest.raises(ValueError, match="observations"):
+            batch.play(Policy.GREEDY, actions, None, observations)
+    with pytest.raises(ValueError, match="resize"):
+        batch.rows.resize(1)
+
+
+def test_an_interrupted_pass_is_over_when_it_is_left() -> None:
+    """Ctrl-C between two parts: what was handed over ends before `play` is left."""
+    batch = Batch(20_000, threads=2)
+    batch.reset(1)
+    actions = np.zeros(20_000, np.int64)
+    batch.play(Policy.STRONG, actions)
+    pool = batch._threads()
+    submit, given = pool.submit, []
+
+    def interrupted(*work: Any) -> Any:
+        if given:
+            raise KeyboardInterrupt
+        given.append(submit(*work))
+        return given[0]
+
+    pool.submit = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        batch.play(Policy.STRONG, actions)
+    assert given[0].done()
+    batch.play(Policy.STRONG, actions)

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from pocket_uno_env import match_equity
-from pocket_uno_env.equity.tables import PACKAGED, EquityError, find, race_of, read_points
+from pocket_uno_env.equity.tables import (
+    PACKAGED,
+    EquityError,
+    file_name,
+    find,
+    race_of,
+    read_points,
+)
 from pocket_uno_env.rules.rules import Rules
 
 TABLES = sorted(PACKAGED.glob("*.json"))
@@ -42,6 +49,29 @@ def test_many_scores_at_once() -> None:
     found = match_equity("pocket", scores)
     assert found.shape == scores.shape
     assert (found[2, 3] == match_equity("pocket", scores[2, 3])).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64])
+def test_scores_of_any_integer_type(dtype: type) -> None:
+    most = np.iinfo(dtype).max
+    assert list(match_equity("pocket", np.array([most, 2], dtype))) == [1, 0]
+    small = np.array([120, 80], dtype)
+    assert (match_equity("pocket", small) == match_equity("pocket", [120, 80])).all()
+
+
+def test_long_matches_have_a_bound() -> None:
+    long = replace(Rules.of("pocket"), match_goal=5000)
+    found = match_equity(long, [[4999, 0], [0, 0]])
+    assert (found >= 0).all() and found[0, 0] > 0.999
+    with pytest.raises(EquityError, match="too many rounds"):
+        match_equity(replace(long, match_goal=1_000_000), [0, 0])
+
+
+def test_different_rules_have_different_files() -> None:
+    one, other = (replace(Rules.of("pocket"), stacking=kind) for kind in ("same", "any"))
+    assert file_name(one, 2) != file_name(other, 2) != file_name(other, 3)
+    with pytest.raises(EquityError, match="--rules FILE"):
+        find(one, 2)
 
 
 def test_another_goal_needs_no_other_table() -> None:
@@ -82,7 +112,8 @@ def test_rules_without_a_table_name_the_command(monkeypatch: Any, tmp_path: Path
 def test_a_damaged_table_is_named_and_passed_over(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr("pocket_uno_env.equity.tables.user_folder", lambda: tmp_path)
     good = json.loads(TABLES[0].read_text())
-    wrong_points = [{}, {"0": 5}, {"-1": 5}, {"5": 0}, {"5": 1.5}, [5]]
+    wrong_points: list[Any] = [{}, {"0": 5}, {"-1": 5}, {"5": 0}, {"5": 1.5}, [5]]
+    wrong_points += [{"00": 5}, {"01": 5}, {"1": True}, {"1": 10**30}, {"\u0663": 5}]
     damages = [{"format": "x"}, {"rules": 3}, {"num_players": "2"}]
     damages += [{"points": points} for points in wrong_points]
     for number, damage in enumerate(damages):
