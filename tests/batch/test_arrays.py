@@ -243,7 +243,8 @@ ELSEWHERE = {
     "estimates.rate_estimate", "kernel.as_record", "kernel.as_rows", "luck_adjustment.adjusted",
     "luck_adjustment.adjusted_estimate", "luck_adjustment.places_luck", "mlp.pack_layers",
     "mlp.widest", "race.race_table", "ratings.Tables.totals", "ratings.anchored",
-    "rows.illegal_action", "rows.legal_names", "rows.readable", "seat_view.named", "sprt.Sprt.path", "sprt.Sprt.stop",
+    "rows.illegal_action", "rows.legal_names", "rows.readable", "seat_view.named",
+    "sprt.Sprt.path", "sprt.Sprt.stop",
     "verdicts.verdict",
     # The deck as `reset_options.read_options` checks it; a checkpoint, which is checked as a whole.
     "record.deal_entry", "learner_books.check_books", "learner_games.LearnerGames.check_state",
