@@ -64,7 +64,7 @@ docs: $(STAMP) .venv-docs/.installed tree ## Write the generated parts of the do
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 	@echo 'The site is in build/site; to read it: $(PYTHON) -m http.server --directory build/site'
 
-# The figures of README.md: the default training, then everyone against everyone.
+# The figures of README.md: the networks of the package against everyone.
 results: $(STAMP) ## Measure anew what README.md shows (some minutes)
 	$(BIN)/python evaluate.py --agents pocket-2p random greedy counter strong \
 	--deals 10000 --seed 1 --json docs/results/1-pocket-2p.json

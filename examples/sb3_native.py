@@ -7,6 +7,7 @@ An illegal action would raise and end the program: none comes, however long it r
 extra ``train``. `train.py` does the same with self-play, a lesson and checkpoints.
 """
 
+import torch
 import tyro
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
@@ -27,6 +28,7 @@ def main(steps: int = 40_000, games: int = 256, seed: int = 1) -> None:
     seed
         Of games, weights and sampling.
     """
+    torch.set_num_threads(1)  # small networks are computed fastest so
     env = VecMonitor(LearnerVecEnv(games, "pocket", opponents=["random"], seed=seed))
     against = VecMonitor(LearnerVecEnv(games, "pocket", opponents=["greedy"], seed=seed + 1))
     evaluation = MaskableEvalCallback(
