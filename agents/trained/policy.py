@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
-from pocket_uno_env.compiled.mlp import pack_layers
+from pocket_uno_env.compiled.mlp import pack_layers, run_layers
 from pocket_uno_env.engine.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
 from pocket_uno_env.observation.canonical import VIEWS, color_tables, to_view, view_actions
@@ -22,7 +22,7 @@ from pocket_uno_env.rules.rules import Rules, RulesError
 
 from . import run_folder
 from .critic import Critic, hidden_size, new_critic
-from .policy_kernels import choose_actions, write_logits
+from .policy_kernels import choose_actions
 
 MIN_LOG_PROB = -10.0
 """The least that `PolicyAgent.log_probs` returns."""
@@ -148,7 +148,7 @@ class PolicyAgent(Agent):
         n_actions = int(self._sizes[-1])
         observations, masks, orders = look(rules, self.num_players, rows, index, self.view)
         logits = np.empty(masks.shape, np.float32)
-        write_logits(self.weights, self._sizes, observations, logits)
+        run_layers(self.weights, self._sizes, observations, logits)
         logits[masks == 0] = -np.inf
         logits -= logits.max(axis=1, keepdims=True)
         logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))

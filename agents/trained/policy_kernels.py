@@ -1,4 +1,4 @@
-"""Kernels of trained policies: the actions that a network chooses, and its outputs."""
+"""Kernels of trained policies: the actions that a network chooses."""
 
 from __future__ import annotations
 
@@ -90,9 +90,3 @@ def _draw(logits: Any, mask: Any, best: Any, row: Any) -> Any:
             if left < 0:
                 return action
     return best
-
-
-@kernel
-def write_logits(weights: Any, sizes: Any, observations: Any, logits: Any) -> None:
-    """Write the network's outputs, float32 ``(m, n_actions)``; see `choose_actions`."""
-    run_layers(weights, sizes, observations, logits)

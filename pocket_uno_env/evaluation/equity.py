@@ -38,7 +38,6 @@ from pocket_uno_env.equity.tables import (
     user_folder,
 )
 from pocket_uno_env.files import FileError, make_folder, whole_file
-from pocket_uno_env.row_kernels import first_illegal
 from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules, RulesError
@@ -159,8 +158,6 @@ def calibrate(
         while len(index := np.flatnonzero(book.over == 0)):
             before = book.rounds[index]
             actions = agent.act_rows(rules, rows, index)
-            if first_illegal(rules._table, rows, index, actions) >= 0:
-                raise AgentError(f"agent {agent.name!r} took an action that is not legal")
             apply_actions(rules._table, rows, index, actions, book, None)
             begun = index[(book.rounds[index] > before) & (book.over[index] == 0)]
             starts.append((begun, rows["scores"][begun, :num_players].astype(np.int64)))

@@ -140,18 +140,6 @@ def kinds_of(rules, cards):
 
 
 @inlined
-def known_kinds(rules, row, seat, other):
-    """The kinds of which `seat` knows at least one card in the hand of `other`, as a bit set."""
-    return kinds_of(rules, known_cards(row, seat, other))
-
-
-@inlined
-def known_count(rules, row, seat, other, kind):
-    """How many cards of a kind `seat` knows in the hand of `other`."""
-    return copies_in(rules, known_cards(row, seat, other), kind)
-
-
-@inlined
 def own_drawn_kind(rules, row, seat):
     """The kind that the seat has just drawn and may play, as a bit set; empty if there is none."""
     mine = np.uint64((row.phase == Phase.DRAWN) & (row.to_act == seat))

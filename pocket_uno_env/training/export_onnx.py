@@ -24,10 +24,10 @@ from pocket_uno_env.agents.agent import AgentError
 from pocket_uno_env.agents.registry import load, networks
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.agents.trained.policy import PolicyAgent, look
-from pocket_uno_env.agents.trained.policy_kernels import write_logits
 from pocket_uno_env.batch import Batch
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import help_text
+from pocket_uno_env.compiled.mlp import run_layers
 from pocket_uno_env.rules.rules import Rules
 from pocket_uno_env.version import __version__
 
@@ -154,7 +154,7 @@ def compare(agent: PolicyAgent, other: OnnxAgent, positions: int) -> float:
         every = np.arange(len(rows))
         observations, masks, _ = look(agent.rules, agent.num_players, rows, every, agent.view)
         expected = np.empty(masks.shape, np.float32)
-        write_logits(agent.weights, np.array(agent.layer_sizes), observations, expected)
+        run_layers(agent.weights, np.array(agent.layer_sizes), observations, expected)
         found, actions = other.run(observations, masks)
         legal = masks == 1
         if np.isfinite(found[~legal]).any() or not legal[np.arange(len(rows)), actions].all():

@@ -242,7 +242,7 @@ ELSEWHERE = {
     "actions.Catalogue.legal_names", "behavior.profile", "estimates.mean_estimate",
     "estimates.rate_estimate", "kernel.as_record", "kernel.as_rows", "luck_adjustment.adjusted",
     "luck_adjustment.adjusted_estimate", "luck_adjustment.places_luck", "mlp.pack_layers",
-    "mlp.widest", "race.race_table", "ratings.Tables.totals", "ratings.anchored",
+    "race.race_table", "ratings.Tables.totals", "ratings.anchored",
     "rows.illegal_action", "rows.legal_names", "rows.readable", "seat_view.named",
     "sprt.Sprt.path", "sprt.Sprt.stop",
     "verdicts.verdict",
