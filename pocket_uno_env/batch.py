@@ -16,16 +16,18 @@ from pocket_uno_env.agents.scripted.policies import Policy, act, act_rows_unchec
 from pocket_uno_env.arguments import as_integers, check_apart, check_buffer, check_count, check_seed
 from pocket_uno_env.compiled.entry import Entry, entry
 from pocket_uno_env.compiled.kernel import kernel, unowned
+from pocket_uno_env.engine.deal import deal_round
 from pocket_uno_env.engine.legality import write_mask
-from pocket_uno_env.engine.payoff import REWARDS, round_payoffs
-from pocket_uno_env.engine.state import new_rows
+from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.episodes.episode import Scores, episode_of, read_scores
+from pocket_uno_env.episodes.kernels import finish_round
 from pocket_uno_env.guard import Guard
 from pocket_uno_env.observation.blocks import observation_size, write_observation
 from pocket_uno_env.row_kernels import next_game
 from pocket_uno_env.rows import illegal_action
 from pocket_uno_env.rules.actions import catalogue
-from pocket_uno_env.rules.limits import MAX_CYCLES
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -41,7 +43,7 @@ _ACT = Entry(act_rows_unchecked, lambda: (Rules()._table, new_rows(1), _NUMBERS,
 
 
 class Batch:
-    """`num_games` rounds side by side; the caller acts in every seat of each.
+    """`num_games` rounds or matches side by side; the caller acts in every seat of each.
 
     When a round ends it pays each seat, and the next is dealt in its place at once.
 
@@ -50,10 +52,17 @@ class Batch:
     num_games : int
     rules : str or Rules
     num_players : int
-    reward : {"win", "points"}
-        What a finished round pays each seat (`payoff.round_payoffs`).
+    reward : {"win", "points", "match"}
+        What a finished round pays each seat (`payoff.round_payoffs`). By ``"win"`` a match pays at
+        its end alone.
     max_cycles : int
         Decisions after which a round is truncated.
+    episode : {"round", "match"}
+        Whether a game is a round or a match.
+    max_rounds : int
+        Rounds after which a match is truncated.
+    scores : optional
+        The points that games start with (`episode.read_scores`).
     threads : int
         How many threads share the games of one call. More than one pay from some thousands of
         games on, where the cores are idle; the results are the same.
@@ -87,14 +96,17 @@ class Batch:
         *,
         reward: str = "win",
         max_cycles: int = MAX_CYCLES,
+        episode: str = "round",
+        max_rounds: int = MAX_ROUNDS,
+        scores: Scores = None,
         threads: int = 1,
     ) -> None:
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
-        if reward not in REWARDS:
-            raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        self._episode = episode_of(
+            self.rules, self.num_players, episode, reward, max_cycles, max_rounds, scores
+        )
         self.num_games = check_count("num_games", num_games)
-        self.max_cycles = check_count("max_cycles", max_cycles)
         self.n_actions = len(catalogue(self.rules))
         self.observation_size = observation_size(self.rules, self.num_players)
         n = self.num_games
@@ -106,7 +118,6 @@ class Batch:
             "ends": ((n,), np.uint8),
         }
         self._rows = new_rows(num_games)
-        self._reward = int(REWARDS[reward])
         self._all = np.arange(num_games)
         self._actions = np.zeros(num_games, np.int64)
         share = -(-num_games // min(check_count("threads", threads), num_games))
@@ -137,13 +148,22 @@ class Batch:
         seed: int,
         masks: np.ndarray | None = None,
         observations: np.ndarray | None = None,
+        scores: Scores = None,
     ) -> None:
-        """Deal a new round in every game; `seed` from 0 to ``2**64 - 1``."""
+        """Deal a new round in every game; `seed` from 0 to ``2**64 - 1``.
+
+        With `scores` these games, not those that follow them, start with such points.
+        """
         with self._guard:
             self._check(masks=masks, observations=observations)
             start = check_seed("seed", seed)
+            starting = self._episode.scores
+            if scores is not None:
+                starting = read_scores(self.rules, self.num_players, scores)
             table = self.rules._table
-            row_kernels.reset_rows(table, self._rows, self.num_players, start, np.uint64(0))
+            row_kernels.reset_rows(
+                table, self._rows, self.num_players, start, np.uint64(0), starting
+            )
             self._started = True
             row_kernels.look_rows(table, self._rows, masks, observations)
 
@@ -166,9 +186,10 @@ class Batch:
         ----------
         actions : int64 array, shape ``(num_games,)``
         payoffs : float32 array, shape ``(num_games, num_players)``, optional, written
-            What each seat earned: zeros unless the round has just ended.
+            What each seat earned: zeros unless a round has just ended.
         ends : uint8 array, shape ``(num_games,)``, optional, written
-            `phases.End`: why the round ended, or `End.RUNNING`.
+            `phases.End`: why the game ended, or `End.RUNNING`: so also where another round of a
+            match was dealt.
 
         Raises
         ------
@@ -224,11 +245,11 @@ class Batch:
 
     def _run(self, step: _Pass, policy: int) -> None:
         if len(step.parts) == 1:
-            step.parts[0](policy, self.max_cycles)
+            step.parts[0](policy)
             return
         pool = self._threads()
         try:
-            for part in [pool.submit(part, policy, self.max_cycles) for part in step.parts]:
+            for part in [pool.submit(part, policy) for part in step.parts]:
                 part.result()
         except BaseException:
             # If this thread is interrupted, maybe while it hands the parts over, nobody steps on
@@ -284,7 +305,7 @@ class _Pass:
     Attributes
     ----------
     parts : list of callable
-        One for each thread, called with a policy and `max_cycles`.
+        One for each thread, called with a policy.
     """
 
     def __init__(self, batch: Batch, buffers: tuple[np.ndarray | None, ...]) -> None:
@@ -296,7 +317,7 @@ class _Pass:
         for part in batch._parts:
             into = [None if buffer is None else buffer[part] for buffer in buffers]
             where = batch.rules._table, batch._rows[part]
-            self.parts.append(partial(code, *where, batch._reward, *into))
+            self.parts.append(partial(code, *where, batch._episode, *into))
 
     def takes(self, buffers: tuple[np.ndarray | None, ...]) -> bool:
         """Whether these are the same buffers, as they were."""
@@ -309,13 +330,11 @@ def _step_code(*kinds: np.dtype[Any] | None) -> Callable[..., None]:
     """The compiled code of `step_batch` for buffers of these dtypes, None for none."""
     axes = zip(kinds, (1, 2, 2, 2, 1), strict=True)
     buffers = [None if kind is None else np.zeros((1,) * count, kind) for kind, count in axes]
-    return entry(step_batch, Rules()._table, new_rows(1), 0, *buffers, GIVEN, 0)
+    return entry(step_batch, Rules()._table, new_rows(1), episode_of(Rules(), 2), *buffers, GIVEN)
 
 
 @kernel
-def step_batch(
-    rules, rows, reward, actions, masks, observations, payoffs, ends, policy, max_cycles
-):
+def step_batch(rules, rows, episode, actions, masks, observations, payoffs, ends, policy):
     """One pass over all rows: act, cap, pay, deal the next round, look; buffers may be None.
 
     With `GIVEN` for a policy it takes ``actions``, which must be legal
@@ -324,21 +343,29 @@ def step_batch(
     """
     rules = unowned(rules)
     rows = unowned(rows)
+    episode = unowned(episode)
+    paid = np.zeros(np.int64(rows[0].num_players))
     for i in range(rows.shape[0]):
         row = rows[i]
         if policy != GIVEN:
             actions[i] = act(rules[0], row, policy)
         apply(rules[0], row, actions[i], None, None)
-        if row.end == End.RUNNING and row.decisions >= max_cycles:
+        if row.end == End.RUNNING and row.decisions >= episode.max_cycles:
             truncate(row)
         if ends is not None:
             ends[i] = row.end
         if payoffs is not None:
             payoffs[i, :] = 0
         if row.end != End.RUNNING:
+            end = finish_round(rules[0], row, episode, unowned(paid))
             if payoffs is not None:
-                round_payoffs(rules[0], row, reward, unowned(payoffs)[i])
-            next_game(rules[0], row)
+                payoffs[i, :] = paid
+            if ends is not None:
+                ends[i] = end
+            if end == End.RUNNING:
+                deal_round(rules[0], row, NO_SEAT, None, None)
+            else:
+                next_game(rules[0], row, episode.scores)
         if masks is not None:
             write_mask(rules[0], row, unowned(masks)[i])
         if observations is not None:

@@ -15,6 +15,7 @@ from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.legality import is_legal, write_mask
 from pocket_uno_env.engine.state import NO_SEAT
 from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.episodes.kernels import start_scores
 from pocket_uno_env.observation.blocks import write_observation
 from pocket_uno_env.observation.full_state import write_state
 from pocket_uno_env.rules.phases import End
@@ -42,22 +43,24 @@ def next_seed(row):
 
 
 @kernel
-def next_game(rules, row):
-    """Deal a new game in a row, seeded by the last one."""
+def next_game(rules, row, scores):
+    """Deal a new game in a row, seeded by the last one; ``scores`` as in `start_scores`."""
     next_seed(row)
+    start_scores(row, scores)
     deal_round(rules, row, NO_SEAT, None, None)
 
 
 @kernel
-def reset_rows(rules, rows, num_players, seed, first_index):
+def reset_rows(rules, rows, num_players, seed, first_index, scores):
     """Start a new game in every row and deal its first round.
 
-    Game ``i`` is seeded by ``(seed, first_index + i)``, both uint64.
+    Game ``i`` is seeded by ``(seed, first_index + i)``, both uint64; ``scores`` as in
+    `start_scores`.
     """
-    rules = unowned(rules)
-    rows = unowned(rows)
+    rules, rows, scores = unowned(rules), unowned(rows), unowned(scores)
     for i in range(rows.shape[0]):
         new_game(rows[i], num_players, row_seed(seed, first_index + np.uint64(i)))
+        start_scores(rows[i], scores)
         deal_round(rules[0], rows[i], NO_SEAT, None, None)
 
 

@@ -37,8 +37,9 @@ def reset_rows(
     found = rules_of(rules)
     players = found.check_players(num_players)
     check_buffer("rows", rows, (len(rows),) if np.ndim(rows) else (0,), ROW)
-    numbers = [check_seed("seed", seed), check_seed("first_index", first_index)]
-    row_kernels.reset_rows(found._table, rows, players, *numbers)
+    start, index = check_seed("seed", seed), check_seed("first_index", first_index)
+    zeros = np.zeros((0, players), np.int64)
+    row_kernels.reset_rows(found._table, rows, players, start, index, zeros)
 
 
 def step_rows(

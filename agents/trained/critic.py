@@ -16,7 +16,7 @@ import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import pack_layers, run_layers
-from pocket_uno_env.engine.payoff import win_share
+from pocket_uno_env.episodes.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size, write_observation
 from pocket_uno_env.observation.canonical import ColorTables, color_tables, write_view
 from pocket_uno_env.observation.full_state import state_size, write_state

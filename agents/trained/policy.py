@@ -13,7 +13,7 @@ import numpy as np
 
 from pocket_uno_env.agents.agent import Agent, AgentError, Opinion
 from pocket_uno_env.compiled.mlp import pack_layers, run_layers
-from pocket_uno_env.engine.payoff import win_share
+from pocket_uno_env.episodes.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size
 from pocket_uno_env.observation.canonical import VIEWS, color_tables, to_view, view_actions
 from pocket_uno_env.row_kernels import mask_rows, observe_rows

@@ -30,7 +30,7 @@ from pocket_uno_env.agents.agent import AgentError
 from pocket_uno_env.arguments import excerpt
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import help_text
-from pocket_uno_env.engine.payoff import REWARDS
+from pocket_uno_env.episodes.payoff import REWARDS
 from pocket_uno_env.observation.canonical import VIEWS
 from pocket_uno_env.rules.rules import Rules
 

@@ -34,13 +34,13 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv
 
-from pocket_uno_env.arguments import check_count
 from pocket_uno_env.compiled.entry import Entry
 from pocket_uno_env.display.modes import MODES, Renderer, png
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.engine.deal import new_game
-from pocket_uno_env.engine.payoff import REWARDS, Reward, match_winner, round_payoffs, win_payoffs
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
+from pocket_uno_env.episodes.episode import Scores, episode_of
+from pocket_uno_env.episodes.kernels import finish_round, start_scores
 from pocket_uno_env.observation.blocks import observation_size
 from pocket_uno_env.observation.full_state import state_size
 from pocket_uno_env.records.record import Transcript, game_record
@@ -76,14 +76,20 @@ class raw_env(AECEnv):
         One round, or rounds until a seat has ``rules.match_goal`` points (under
         ``rules.elimination``: until all others have). A blocked or capped round of a match is
         followed by the next deal.
-    reward : {"win", "points"}
+    reward : {"win", "points", "match"}
         ``"win"``: +1 for the winner and -1/(n-1) for each other seat, once, at the end of the
         episode. ``"points"``: after each round, the winner's points over the match goal and minus
-        the points held for the others. Blocked and truncated rounds pay 0.
+        the points held for the others. ``"match"``: after each round, what it did to the seat's
+        chance to win the match (`match_equity`); over a match they sum to 1 for the winner and 0
+        for the others, less the equity at its start. Blocked and truncated rounds pay 0, and so
+        does the truncation of a match.
     max_cycles : int
         Decisions after which a round is truncated.
     max_rounds : int
         Rounds after which a match is truncated.
+    scores : optional
+        The points that episodes start with: a whole number for each seat, many such lines of which
+        each episode draws one, or ``"match"``: as they occur in matches; default 0 points each.
     render_mode : {None, "ansi", "rgb_array", "human"}
         What `render` shows (`modes.Renderer`): a text, a picture, or a window.
     render_seat : int or None
@@ -112,14 +118,16 @@ class raw_env(AECEnv):
         max_rounds: int = MAX_ROUNDS,
         render_mode: str | None = None,
         render_seat: int | None = None,
+        scores: Scores = None,
     ) -> None:
         super().__init__()
         self.rules = Rules.of(rules)
         self.num_players = self.rules.check_players(num_players)
-        self.episode = _one_of("episode", episode, ("round", "match"))
-        self.reward = _one_of("reward", reward, tuple(REWARDS))
-        self.max_cycles = check_count("max_cycles", max_cycles)
-        self.max_rounds = check_count("max_rounds", max_rounds)
+        self._episode = episode_of(
+            self.rules, self.num_players, episode, reward, max_cycles, max_rounds, scores
+        )
+        self.episode, self.reward = episode, reward
+        self.max_cycles, self.max_rounds = self._episode.max_cycles, int(max_rounds)
         self.render_mode = _one_of("render_mode", render_mode, (None, *MODES))
         self.render_seat = _one_of("render_seat", render_seat, (None, *range(self.num_players)))
         self._display = Renderer(render_mode)
@@ -176,15 +184,15 @@ class raw_env(AECEnv):
             The same seed gives the same game. Without one, each reset goes on from the last seed,
             or from the operating system's entropy.
         options : dict, optional
-            ``"deck"``: the names of all cards in the order they are dealt, and ``"dealer"``: a
-            seat. Both hold for the first round of this reset.
+            ``"deck"``: the names of all cards in the order they are dealt, ``"dealer"``: a seat,
+            and ``"scores"``: as for the environment. They hold for the first round of this reset.
 
         Raises
         ------
         ValueError
-            For a seed, deck or dealer that makes no game; the game in progress stays as it was.
+            For a seed or an option that makes no game; the game in progress stays as it was.
         """
-        dealer, deck = read_options(self.rules, self.num_players, options)
+        given = read_options(self.rules, self.num_players, options)
         if seed is not None:
             if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
                 raise ValueError(f"seed is {seed!r}; expected a whole number from 0, or None")
@@ -195,6 +203,7 @@ class raw_env(AECEnv):
         start = np.uint64(self._np_random.integers(2**64, dtype=np.uint64))
         rows = self._rows.copy()
         new_game(rows[0], self.num_players, start)
+        start_scores(rows[0], self._episode.scores if given.scores is None else given.scores)
         self._rounds = []
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -204,7 +213,7 @@ class raw_env(AECEnv):
         self.infos = {agent: {"action_mask": self._no_mask.copy()} for agent in self.agents}
         self._paid = False
         self._turn = self._skip_agent_selection = None
-        self._deal(rows, dealer, deck)
+        self._deal(rows, given.dealer, given.deck)
         if self.render_mode == "human":
             self.render()
 
@@ -352,29 +361,19 @@ class raw_env(AECEnv):
     def _end_round(self, end: int) -> None:
         row = self._rows[0]
         self._rounds[-1].truncated = end == End.TRUNCATED
-        terminated = truncated = False
-        if self.episode == "round":
-            terminated, truncated = end != End.TRUNCATED, end == End.TRUNCATED
-        else:
-            winner = match_winner(self._table[0], row)
-            terminated = winner != NO_SEAT
-            truncated = not terminated and len(self._rounds) >= self.max_rounds
         payoffs = np.zeros(self.num_players)
-        if self.reward == "points" or self.episode == "round":
-            round_payoffs(self._table[0], row, Reward(REWARDS[self.reward]), payoffs)
-        elif terminated:
-            win_payoffs(self.num_players, winner, payoffs)
+        ended = finish_round(self._table[0], row, self._episode, payoffs)
         if payoffs.any():
             for agent, payoff in zip(self.possible_agents, payoffs.tolist(), strict=True):
                 self.rewards[agent] = payoff
             self._paid = True
             self._accumulate_rewards()
-        if not (terminated or truncated):
+        if ended == End.RUNNING:
             self._deal(self._rows.copy())
             return
         for agent in self.agents:
-            self.terminations[agent] = terminated
-            self.truncations[agent] = truncated
+            self.terminations[agent] = ended != End.TRUNCATED
+            self.truncations[agent] = ended == End.TRUNCATED
             self.infos[agent]["action_mask"] = self._no_mask.copy()
         self._turn = None
         self.agent_selection = self.agents[0]

@@ -16,12 +16,13 @@ LEARNER = -1
 BOOK = np.dtype(
     [
         ("reward", np.float64),  # of the learner's last decision
-        ("opponents", np.int64, (MAX_SEATS,)),  # by seat, the code of its agent in this round
-        ("learner", np.int64),  # the learner's seat in this round
-        ("last_learner", np.int64),  # its seat in the last round that ended
+        ("owed", np.float64),  # what rounds of this match have paid before its first decision
+        ("opponents", np.int64, (MAX_SEATS,)),  # by seat, the code of its agent in this episode
+        ("learner", np.int64),  # the learner's seat in this episode
+        ("last_learner", np.int64),  # its seat in the last episode that ended
         ("waits_for", np.int64),  # who has to act: `LEARNER`, or the number of the caller's agent
-        ("decided", np.bool_),  # whether the learner has had a decision in this round
-        ("end", np.uint8),  # after its last decision: `End.RUNNING`, or why its round ended
+        ("decided", np.bool_),  # whether the learner has had a decision in this episode
+        ("end", np.uint8),  # after its last decision: `End.RUNNING`, or why its episode ended
     ],
     align=True,
 )
@@ -48,6 +49,7 @@ def check_books(books: np.ndarray, rows: np.ndarray, num_players: int, codes: np
         "decided": books["decided"].view(np.uint8) == 1,
         "end": np.isin(books["end"], ends),
         "reward": np.isfinite(books["reward"]),
+        "owed": np.isfinite(books["owed"]),
     }.items():
         if not right.all():
             place = int(right.argmin())

@@ -15,9 +15,9 @@ from gymnasium import spaces
 
 from pocket_uno_env.agents import Agent, load
 from pocket_uno_env.arguments import as_integers, check_count, check_seed
-from pocket_uno_env.engine.payoff import REWARDS
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.engine.validity import check_rows
+from pocket_uno_env.episodes.episode import Episode, Scores, episode_of
 from pocket_uno_env.guard import Guard
 from pocket_uno_env.observation.blocks import observation_size
 from pocket_uno_env.observation.canonical import (
@@ -31,7 +31,7 @@ from pocket_uno_env.observation.encoders import COMPACT_SCALE
 from pocket_uno_env.records.snapshot import phase_name
 from pocket_uno_env.row_kernels import first_illegal, mask_rows
 from pocket_uno_env.rules.actions import catalogue
-from pocket_uno_env.rules.limits import MAX_CYCLES
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -43,7 +43,7 @@ from .learner_kernels import (
     start_learners,
     waiting_for,
 )
-from .reset_options import read_options
+from .reset_options import ResetOptions, read_options
 
 RUNNING = int(End.RUNNING)
 """For NumPy, which takes many times as long with a member of an enum."""
@@ -52,11 +52,18 @@ RUNNING = int(End.RUNNING)
 class LearnerOptions(TypedDict, total=False):
     """What the environments of a learner take by keyword, beside the game and the opponents."""
 
+    episode: str
+    """A round, "round" (default), or a match, "match"."""
     reward: str
-    """What a finished round pays the learner: "win" (default) or "points"; see
-    `payoff.round_payoffs`."""
+    """What a finished round pays the learner: "win" (default), "points" or "match"; see
+    `payoff.round_payoffs`. By "win" a match pays at its end alone."""
     max_cycles: int
     """Decisions, everybody's, after which a round is truncated; default `limits.MAX_CYCLES`."""
+    max_rounds: int
+    """Rounds after which a match is truncated; default `limits.MAX_ROUNDS`."""
+    scores: Scores
+    """The points that episodes start with, by seat, many such lines of which each episode draws
+    one, or "match": as they occur in matches; default 0 points each. See `episode.read_scores`."""
     view: str
     """The colours by name, "plain" (default), or in the order of `canonical`, "canonical"; actions
     and masks likewise."""
@@ -66,12 +73,13 @@ class LearnerOptions(TypedDict, total=False):
 
 
 class LearnerGames:
-    """`num_games` rounds side by side, one seat of each for the learner.
+    """`num_games` rounds or matches side by side, one seat of each for the learner.
 
-    In each round the learner's seat and every opponent are drawn at random. Opponents act inside
+    In each episode the learner's seat and every opponent are drawn at random. Opponents act inside
     `step`, so that a transition runs from one decision of the learner to its next. When a round
-    ends the next is dealt at once; one that ends before the learner's first decision is passed
-    over.
+    ends the next is dealt at once; an episode that ends before the learner's first decision is
+    passed over. The rounds of a match that lie between two decisions pay together, those before the
+    first one with it.
 
     Parameters
     ----------
@@ -84,7 +92,7 @@ class LearnerGames:
         Scripted ones run compiled; others are asked once for all games that wait for them.
     compact : bool
         Observations in bytes, a quarter of the memory: uint8, times `encoders.COMPACT_SCALE`.
-    reward, max_cycles, view, skip_forced
+    episode, reward, max_cycles, max_rounds, scores, view, skip_forced
         See `LearnerOptions`.
 
     Attributes
@@ -98,10 +106,10 @@ class LearnerGames:
     orders : int64, shape ``(num_games, colors)``
         The colour in each place of the view, as of the last `look`.
     final_rows : structured array, dtype `state.ROW`, shape ``(num_games,)``
-        Where a round has ended, the game as it was then.
+        Where an episode has ended, the game as it was then.
     rewards : float64, shape ``(num_games,)``
     ends : uint8, shape ``(num_games,)``
-        `End.RUNNING`, or why the round that the last step ended has ended.
+        `End.RUNNING`, or why the episode that the last step ended has ended.
     observation_space, action_space : gymnasium.spaces
         Of a single game.
 
@@ -119,16 +127,20 @@ class LearnerGames:
         opponents: Sequence[str | Agent] = ("greedy",),
         *,
         compact: bool = False,
+        episode: str = "round",
         reward: str = "win",
         max_cycles: int = MAX_CYCLES,
+        max_rounds: int = MAX_ROUNDS,
+        scores: Scores = None,
         view: str = "plain",
         skip_forced: bool = False,
     ) -> None:
         self.rules = Rules.of(rules)
         self._table = self.rules._table
         self.num_players = self.rules.check_players(num_players)
-        if reward not in REWARDS:
-            raise ValueError(f"reward is {reward!r}; expected one of {list(REWARDS)}")
+        self._episode = episode_of(
+            self.rules, self.num_players, episode, reward, max_cycles, max_rounds, scores
+        )
         if view not in VIEWS:
             raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
         for name, value in (("compact", compact), ("skip_forced", skip_forced)):
@@ -142,8 +154,8 @@ class LearnerGames:
             if not isinstance(agent, Agent):
                 raise ValueError(f"opponents holds {agent!r}; expected agents or their names")
             agent.check(self.rules, self.num_players)
+        self.episode = episode
         self.reward = reward
-        self.max_cycles = check_count("max_cycles", max_cycles)
         self.observation_size = observation_size(self.rules, self.num_players)
         self.n_actions = len(catalogue(self.rules))
 
@@ -184,6 +196,11 @@ class LearnerGames:
         """How the last step ended rounds."""
         return np.asarray(self.books["end"])
 
+    @property
+    def starting_scores(self) -> np.ndarray:
+        """The points that episodes start with: int64, shape ``(m, num_players)``, m = 0 for 0."""
+        return np.asarray(self._episode.scores)
+
     def check_state(self, rows: np.ndarray, books: np.ndarray) -> None:
         """ValueError unless these are games as they stand between two decisions of the learner."""
         check_rows(self.rules, rows, self.num_players, running=True)
@@ -204,7 +221,7 @@ class LearnerGames:
         index : int64 array, shape ``(m,)``, optional
             Which games; all without it, and the first time. The others stay as they are.
         options : dict, optional
-            ``"deck"`` and ``"dealer"`` of the first deal, in each of them: see
+            ``"deck"``, ``"dealer"`` and ``"scores"`` of the first deal, in each of them: see
             `reset_options.read_options`.
         """
         if index is None:
@@ -213,18 +230,19 @@ class LearnerGames:
             self._check_started()
             index = self._places(index)
         seed = check_seed("seed", seed)
-        dealer, deck = self.read_options(options)
-        deck = np.zeros(0, np.uint8) if deck is None else deck
+        given = self.read_options(options)
+        deck = np.zeros(0, np.uint8) if given.deck is None else given.deck
+        settings = self._settings()
+        if given.scores is not None:
+            settings = self._settings(self._episode._replace(scores=given.scores))
         with self._guard:
             start_learners(
-                self._table, self.rows, self.books, index, self.num_players, seed, dealer, deck,
-                *self._settings(),
+                self._table, self.rows, self.books, index, self.num_players, seed, given.dealer,
+                deck, *settings,
             )  # fmt: skip
             self._ask_opponents()
 
-    def read_options(
-        self, options: Mapping[str, Any] | None, masked: bool = False
-    ) -> tuple[int, np.ndarray | None]:
+    def read_options(self, options: Mapping[str, Any] | None, masked: bool = False) -> ResetOptions:
         """`reset_options.read_options` for these games."""
         return read_options(self.rules, self.num_players, options, masked)
 
@@ -250,6 +268,9 @@ class LearnerGames:
                 raise ValueError(self.illegal(int(index[j]), int(actions[j])))
             self.books["reward"] = 0
             self.books["end"] = RUNNING
+            if self.episode == "match":
+                self.books["reward"][index] = self.books["owed"][index]
+                self.books["owed"][index] = 0
             continue_learners(self._table, self.rows, self.books, index, plain, *self._settings())
             self._ask_opponents()
 
@@ -299,10 +320,10 @@ class LearnerGames:
             return self._look(self.rows, seats, self.everywhere, self.masks, self.orders)
 
     def final(self, index: np.ndarray) -> np.ndarray:
-        """What the learner knew at the end of the rounds that the last step ended in `index`."""
+        """What the learner knew at the end of the episodes that the last step ended in `index`."""
         index = self._places(index, once=False)
         if not (self.ends[index] != RUNNING).all():
-            raise ValueError("index names games whose round the last step did not end")
+            raise ValueError("index names games whose episode the last step did not end")
         masks = np.empty((len(index), self.n_actions), np.int8)
         orders = np.empty((len(index), self.rules.colors), np.int64)
         with self._guard:
@@ -381,9 +402,10 @@ class LearnerGames:
             raise ValueError("index names a game twice; expected each once")
         return index
 
-    def _settings(self) -> tuple[np.ndarray, int, int, Any, np.ndarray | None]:
-        reward = int(REWARDS[self.reward])
-        return self.codes, self.max_cycles, reward, self.final_rows, self._forced
+    def _settings(
+        self, episode: Episode | None = None
+    ) -> tuple[np.ndarray, Episode, Any, np.ndarray | None]:
+        return self.codes, episode or self._episode, self.final_rows, self._forced
 
     def _ask_opponents(self) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""

@@ -16,8 +16,9 @@ from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.compiled.rng import row_seed
 from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.legality import only_legal_action, write_mask
-from pocket_uno_env.engine.payoff import round_payoffs
+from pocket_uno_env.engine.state import NO_SEAT
 from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.episodes.kernels import finish_round, start_scores
 from pocket_uno_env.observation.blocks import write_observation
 from pocket_uno_env.observation.canonical import unowned_tables, write_view
 from pocket_uno_env.row_kernels import next_game, next_seed
@@ -34,9 +35,9 @@ def _take(rules, row, action, max_cycles):
 
 
 @kernel
-def _deal(rules, row, book, pool):
+def _deal(rules, row, book, pool, scores):
     """Deal the next game; draw the learner's seat and its opponents."""
-    next_game(rules, row)
+    next_game(rules, row, scores)
     _seat(row, book, pool)
 
 
@@ -46,14 +47,15 @@ def _seat(row, book, pool):
     for seat in range(row.num_players):
         book.opponents[seat] = pool[choose(row, pool.shape[0])]
     book.decided = False
+    book.owed = 0.0
 
 
 @kernel
-def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i, forced):
+def _play_on(rules, row, book, pool, episode, payoffs, final_rows, i, forced):
     """Play until the learner or an agent of the caller's has to act, through the end of rounds.
 
-    A round that ends before the learner's first decision gives no transition: the next one is
-    dealt, and nothing is recorded.
+    An episode that ends before the learner's first decision gives no transition: the next one is
+    dealt, and nothing is recorded. What the rounds of a match pay before that is owed to it.
     """
     while True:
         while row.end == End.RUNNING and row.to_act != book.learner:
@@ -61,7 +63,7 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i,
             if code < 0:
                 book.waits_for = -1 - code
                 return
-            _take(rules, row, act(rules, row, code), max_cycles)
+            _take(rules, row, act(rules, row, code), episode.max_cycles)
         if row.end == End.RUNNING:
             action = -1
             if forced is not None:
@@ -70,15 +72,21 @@ def _play_on(rules, row, book, pool, max_cycles, reward, payoffs, final_rows, i,
                 book.waits_for = LEARNER
                 book.decided = True
                 return
-            _take(rules, row, action, max_cycles)
+            _take(rules, row, action, episode.max_cycles)
+            continue
+        end = finish_round(rules, row, episode, payoffs)
+        if book.decided:
+            book.reward += payoffs[book.learner]
+        else:
+            book.owed += payoffs[book.learner]
+        if end == End.RUNNING:
+            deal_round(rules, row, NO_SEAT, None, None)
             continue
         if book.decided:
-            round_payoffs(rules, row, reward, payoffs)
-            book.reward = payoffs[book.learner]
-            book.end = row.end
+            book.end = end
             book.last_learner = book.learner
             final_rows[i] = row
-        _deal(rules, row, book, pool)
+        _deal(rules, row, book, pool, episode.scores)
 
 
 @kernel
@@ -92,8 +100,7 @@ def start_learners(
     dealer,
     deck,
     pool,
-    max_cycles,
-    reward,
+    episode,
     final_rows,
     forced,
 ):
@@ -108,7 +115,8 @@ def start_learners(
     deck : uint8 array
         The kinds of all cards in the order they are first dealt, or none at all.
     """
-    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    rules, rows, books = unowned(rules), unowned(rows), unowned(books)
+    pool, episode = unowned(pool), unowned(episode)
     finals, payoffs = unowned(final_rows), np.zeros(num_players)
     for j in range(index.shape[0]):
         i = index[j]
@@ -117,18 +125,17 @@ def start_learners(
         book.reward = 0.0
         book.end = End.RUNNING
         next_seed(row)
+        start_scores(row, episode.scores)
         if deck.shape[0] > 0:
             deal_round(rules[0], row, dealer, deck, None)
         else:
             deal_round(rules[0], row, dealer, None, None)
         _seat(row, book, pool)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
+        _play_on(rules[0], row, book, pool, episode, unowned(payoffs), finals, i, forced)
 
 
 @kernel
-def continue_learners(
-    rules, rows, books, index, actions, pool, max_cycles, reward, final_rows, forced
-):
+def continue_learners(rules, rows, books, index, actions, pool, episode, final_rows, forced):
     """Take the awaited action in some games, and play on until the next one is awaited.
 
     Parameters
@@ -139,32 +146,34 @@ def continue_learners(
         Legal actions (`row_kernels.first_illegal`) in ``rows[index]``.
     pool : int64 array
         The codes from which each seat's agent is drawn, with their frequencies.
-    reward : `payoff.Reward`
+    episode : `episode.Episode`
     final_rows : `state.ROW` array, shape ``(n,)``
-        Written where the learner's round ends: the game as it then was.
+        Written where the learner's episode ends: the game as it then was.
     forced : int8 array, shape ``(n_actions,)``, scratch, or None
         If given, decisions of the learner's with one legal action are made for it, and a round
         without any other gives no transition.
     """
-    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    rules, rows, books = unowned(rules), unowned(rows), unowned(books)
+    pool, episode = unowned(pool), unowned(episode)
     finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
         row, book = rows[i], books[i]
-        _take(rules[0], row, actions[j], max_cycles)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
+        _take(rules[0], row, actions[j], episode.max_cycles)
+        _play_on(rules[0], row, book, pool, episode, unowned(payoffs), finals, i, forced)
 
 
 @kernel
-def redeal_learners(rules, rows, books, index, pool, max_cycles, reward, final_rows, forced):
+def redeal_learners(rules, rows, books, index, pool, episode, final_rows, forced):
     """Abandon some games without a reward, and deal new ones; see `continue_learners`."""
-    rules, rows, books, pool = unowned(rules), unowned(rows), unowned(books), unowned(pool)
+    rules, rows, books = unowned(rules), unowned(rows), unowned(books)
+    pool, episode = unowned(pool), unowned(episode)
     finals, payoffs = unowned(final_rows), np.zeros(np.int64(rows[0].num_players))
     for j in range(index.shape[0]):
         i = index[j]
         row, book = rows[i], books[i]
-        _deal(rules[0], row, book, pool)
-        _play_on(rules[0], row, book, pool, max_cycles, reward, unowned(payoffs), finals, i, forced)
+        _deal(rules[0], row, book, pool, episode.scores)
+        _play_on(rules[0], row, book, pool, episode, unowned(payoffs), finals, i, forced)
 
 
 @kernel

@@ -1,40 +1,59 @@
-"""An exact set-up for a deal: the reset options ``deck`` and ``dealer``, checked."""
+"""An exact set-up: the reset options ``deck``, ``dealer`` and ``scores``, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pocket_uno_env.engine.state import NO_SEAT
+from pocket_uno_env.episodes.episode import read_scores
 from pocket_uno_env.records.record import kinds_of
 from pocket_uno_env.rules.cards import WILDS
 from pocket_uno_env.rules.rules import Rules
 
-OPTIONS = ("deck", "dealer")
+OPTIONS = ("deck", "dealer", "scores")
 MASK = "reset_mask"
 """Gymnasium's name for the option that says which games of a vector are reset."""
 
 
+class ResetOptions(NamedTuple):
+    """What `read_options` has found.
+
+    Attributes
+    ----------
+    dealer : int
+        A seat, or `NO_SEAT`.
+    deck : uint8 array or None
+        The kinds of all cards.
+    scores : int64 array, shape ``(m, num_players)``, or None
+    """
+
+    dealer: int
+    deck: np.ndarray | None
+    scores: np.ndarray | None
+
+
 def read_options(
     rules: Rules, num_players: int, options: Mapping[str, Any] | None, masked: bool = False
-) -> tuple[int, np.ndarray | None]:
-    """The dealer's seat or `NO_SEAT`, and the deck's kinds (uint8) or None.
+) -> ResetOptions:
+    """The options of a reset.
 
     Parameters
     ----------
     options : dict or None
-        ``"deck"``: the names of all cards in the order they are dealt; ``"dealer"``: a seat. Keys
-        that resemble neither are somebody else's and are passed over.
+        ``"deck"``: the names of all cards in the order they are dealt; ``"dealer"``: a seat;
+        ``"scores"``: points that the match starts with (`episode.read_scores`). Keys that resemble
+        none of these are somebody else's and are passed over.
     masked : bool
         Whether the caller takes ``"reset_mask"`` too (`read_reset_mask`).
 
     Raises
     ------
     ValueError
-        For a slip in a key, or a deck or dealer that makes no game, saying why.
+        For a slip in a key, or an option that makes no game, saying why.
     """
     options = {} if options is None else options
     if not isinstance(options, Mapping):
@@ -45,7 +64,7 @@ def read_options(
     for key in set(options) - {*OPTIONS, MASK}:
         if meant := get_close_matches(str(key).lower(), (*OPTIONS, MASK)):
             raise ValueError(f"unknown reset option {key!r}; did you mean {meant[0]!r}?")
-    dealer, deck = options.get("dealer"), options.get("deck")
+    deck, dealer, scores = (options.get(key) for key in OPTIONS)
     if dealer is not None and (
         isinstance(dealer, bool)
         or not isinstance(dealer, int | np.integer)
@@ -54,9 +73,10 @@ def read_options(
         raise ValueError(
             f"options['dealer'] is {dealer!r}; expected a seat from 0 to {num_players - 1}"
         )
-    return (
+    return ResetOptions(
         NO_SEAT if dealer is None else int(dealer),
         None if deck is None else _read_deck(rules, num_players, deck),
+        None if scores is None else read_scores(rules, num_players, scores),
     )
 
 

@@ -15,7 +15,7 @@ from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.compiled.kernel import as_record, kernel
 from pocket_uno_env.compiled.rng import mix, row_seed
 from pocket_uno_env.engine.deal import deal_round, new_game
-from pocket_uno_env.engine.payoff import match_winner
+from pocket_uno_env.engine.match import match_winner
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply, truncate
 from pocket_uno_env.records.record import Transcript

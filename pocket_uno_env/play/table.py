@@ -17,7 +17,7 @@ from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.display.narration import Event, seat_names, seen_events
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.engine.deal import new_game
-from pocket_uno_env.engine.payoff import match_winner
+from pocket_uno_env.engine.match import match_winner
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply, truncate
 from pocket_uno_env.files import make_folder, write_json, writing

@@ -15,7 +15,7 @@ import numpy as np
 from pocket_uno_env.compiled.kernel import as_record
 from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.legality import is_legal, write_mask
-from pocket_uno_env.engine.payoff import match_winner
+from pocket_uno_env.engine.match import match_winner
 from pocket_uno_env.engine.piles import Note
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply, truncate
@@ -65,12 +65,16 @@ def game_record(
     rounds: Iterable[Transcript],
 ) -> dict[str, Any]:
     """The record of a game, ready for ``json.dumps``."""
+    rounds = list(rounds)
+    started = rounds[0].before["scores"][0, : len(players)].tolist() if rounds else []
+    scores = {"scores": started} if any(started) else {}
     return {
         "format": FORMAT,
         "rules": rules.to_dict(),
         "players": list(players),
         "seed": seed,
         "match": match,
+        **scores,
         "rounds": [transcript.replay(rules) for transcript in rounds],
     }
 
@@ -229,6 +233,7 @@ def positions(record: Mapping[str, Any]) -> Iterator[RecordedPosition]:
         raise RecordError(str(error)) from None
     rows = new_rows(1)
     new_game(rows[0], seats, np.uint64(0))
+    rows["scores"][0, :seats] = record["scores"]
     rounds = record["rounds"]
     for number, entry in enumerate(rounds):
         where = f"round {number}"

@@ -75,7 +75,8 @@ def read_record(record: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        The record, with the fields of house rules that were missing or null set to false.
+        The record, with the fields of house rules that were missing or null set to false, and
+        ``scores`` that were missing set to zeros.
 
     Raises
     ------
@@ -98,7 +99,15 @@ def read_record(record: Any) -> dict[str, Any]:
     need(single, f"rounds: {len(rounds)}, but a record that is no match has one")
     for number, entry in enumerate(rounds):
         _check_round(entry, len(players), f"round {number}")
-    return {**record, "rules": rules}
+    scores = record.get("scores", [0] * len(players))
+    need(
+        isinstance(scores, list)
+        and len(scores) == len(players)
+        and all(_is_int(score) and 0 <= score < rules["match_goal"] for score in scores),
+        f"scores: must be {len(players)} integers from 0 to {rules['match_goal'] - 1}, "
+        f"not {excerpt(scores)}",
+    )
+    return {**record, "rules": rules, "scores": scores}
 
 
 def read_rules(given: Any, num_players: int) -> dict[str, Any]:

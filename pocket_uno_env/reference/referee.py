@@ -50,7 +50,7 @@ def walk(record: dict[str, Any]) -> Iterator[Step]:
     """Play a record again, verifying all of it up to each step; see `check_record`."""
     record = read_record(record)
     rules, rounds, num_players = record["rules"], record["rounds"], len(record["players"])
-    totals = [0] * num_players
+    totals = list(record["scores"])
     out: list[int] = []
     for i, entry in enumerate(rounds):
         where = f"round {i}"

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from pocket_uno_env.cli.progress import Report
 from pocket_uno_env.envs.learner_games import LearnerGames
+from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.rules.phases import End
 
 from .all_hands import AllHands
@@ -131,7 +132,7 @@ def action_advantages(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) 
     place, action = np.nonzero(masks)
     copies = games.copies(index[place])
     copies.step(copies.everywhere, action)
-    rewards = copies.rewards.astype(np.float32)
+    rewards = copies.rewards.astype(np.float32) * model.env.reward_scale
     running = copies.ends == End.RUNNING
     observations = copies.look()
     venv = model.env.venv
@@ -146,12 +147,14 @@ def action_advantages(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) 
 
 
 def _discounted(model: MaskablePPO, values: np.ndarray) -> np.ndarray:
-    """Values at the learner's next decision, discounted by one decision towards a loss.
+    """Values at the learner's next decision, discounted by one decision towards the worst loss.
 
-    A loss keeps its value however late it comes, and a win is worth less the later. With a
-    discount towards 0 it would pay to delay losses, and the actor learns to besiege its opponents.
+    It keeps its value however late it comes, and all else is worth less the later. With a discount
+    towards 0 it would pay to delay losses, and the actor learns to besiege its opponents.
     """
-    loss = np.float32(1 / (model.env.unwrapped.num_players - 1))
+    env: LearnerVecEnv = model.env.unwrapped
+    worst = 1 / (env.num_players - 1) if env.games.reward == "win" else 1.0
+    loss = np.float32(worst) * model.env.reward_scale
     return np.asarray(model.gamma * (values + loss) - loss)
 
 

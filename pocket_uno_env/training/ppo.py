@@ -27,7 +27,18 @@ def linear_schedule(first: float, last: float) -> Callable[[float], float]:
 
 
 class Monitor(VecMonitor):
-    """SB3's ``VecMonitor``, which looks at the rounds that have ended and not at all games."""
+    """SB3's ``VecMonitor``, which looks at the rounds that have ended and not at all games.
+
+    Parameters
+    ----------
+    venv : VecEnv
+    reward_scale : float
+        Rewards are multiplied by this for the learner, not in the books.
+    """
+
+    def __init__(self, venv: VecEnv, reward_scale: float = 1.0) -> None:
+        super().__init__(venv)
+        self.reward_scale = np.float32(reward_scale)
 
     def step_wait(self) -> VecEnvStepReturn:
         """A step, with the return, length and time of each round that it ended as ``"episode"``."""
@@ -42,7 +53,7 @@ class Monitor(VecMonitor):
         self.episode_count += len(ended)
         self.episode_returns[ended] = 0
         self.episode_lengths[ended] = 0
-        return observations, rewards, dones, infos
+        return observations, rewards * self.reward_scale, dones, infos
 
 
 class Ppo(MaskablePPO):
@@ -81,6 +92,7 @@ def make_model(
     learning_rate: Callable[[float], float],
     bfloat16: bool,
     seed: int,
+    reward_scale: float = 1.0,
     **settings: Any,
 ) -> MaskablePPO:
     """MaskablePPO with `MaskedPolicy` on a monitored environment.
@@ -96,12 +108,14 @@ def make_model(
         A schedule: called with the fraction of training remaining, from 1 to 0.
     bfloat16 : bool
         See `MaskedPolicy`.
+    reward_scale : float
+        See `Monitor`.
     **settings
         Passed to MaskablePPO.
     """
     return Ppo(
         MaskedPolicy,
-        Monitor(env),
+        Monitor(env, reward_scale),
         learning_rate=learning_rate,
         policy_kwargs={
             "net_arch": {"pi": list(network), "vf": list(critic_network or network)},

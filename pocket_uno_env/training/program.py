@@ -32,6 +32,7 @@ from pocket_uno_env.agents.trained import run_folder
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
+from pocket_uno_env.episodes.episode import OCCURRING
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.evaluation.report import report, tables
 from pocket_uno_env.rules.limits import MAX_CYCLES
@@ -43,6 +44,7 @@ from pocket_uno_env.training.curves import curves
 from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.ppo import EntropyWeight, linear_schedule, make_model
+from pocket_uno_env.training.reward_scale import reward_scale
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 from pocket_uno_env.training.settings import (
     RESUME_CHANGES,
@@ -131,6 +133,7 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
         players,
         [*settings.opponents, *past],
         reward=settings.reward,
+        scores=OCCURRING if settings.reward == "match" else None,
         view=view,
         skip_forced=settings.skip_forced,
     )
@@ -159,6 +162,7 @@ def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
         learning_rate=linear_schedule(settings.learning_rate, settings.last_learning_rate),
         bfloat16=settings.precision == "bfloat16",
         seed=settings.seed,
+        reward_scale=reward_scale(env.unwrapped.games),
         n_steps=settings.rollout,
         batch_size=settings.batch_size,
         n_epochs=settings.epochs,

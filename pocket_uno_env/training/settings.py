@@ -44,8 +44,9 @@ class Settings:
     """PyTorch's threads. More are faster on an idle machine and slower on a busy one. Sums are
     rounded differently, so the weights differ."""
 
-    reward: Literal["win", "points"] = "win"
-    """Reward of a round: win or loss, or points divided by the match goal."""
+    reward: Literal["match", "win", "points"] = "match"
+    """Reward of a round: what it does to the chance to win the match, from scores as they occur in
+    matches; or win or loss, or points divided by the match goal, of first rounds."""
     view: Literal["plain", "canonical"] = "canonical"
     """Order of the colours in observations: by name, or the active one first and the others by the
     number of cards held."""

@@ -15,9 +15,9 @@ from stable_baselines3.common.vec_env import VecMonitor
 
 from pocket_uno_env import Rules
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load
-from pocket_uno_env.engine.payoff import REWARDS, round_payoffs
 from pocket_uno_env.envs.learner_games import LearnerGames
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
+from pocket_uno_env.episodes.payoff import REWARDS, round_payoffs
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.observation.blocks import observation_size
 from pocket_uno_env.observation.canonical import color_tables, plain_actions
@@ -100,7 +100,7 @@ def test_transitions_run_from_one_decision_of_the_learner_to_the_next(
                 continue
             ended += 1
             payoffs = np.zeros(num_players)
-            round_payoffs(made._table[0], row[0], REWARDS[reward], payoffs)
+            round_payoffs(made._table[0], row[0], REWARDS[reward], np.zeros((0, 2, 1)), payoffs)
             assert abs(payoffs.sum()) < 1e-12
             assert rewards[i] == np.float32(payoffs[learner[i]])
             assert infos[i]["TimeLimit.truncated"] == (row["end"][0] == End.TRUNCATED)

@@ -18,6 +18,7 @@ FLOORS = [
     "reference",
     "rules",
     "engine equity",
+    "episodes",
     "observation",
     "records",
     "row_kernels",
@@ -66,7 +67,7 @@ OURS = [one for one in IMPORTS if one.how != "unknown" and one.target.split(".")
 CORE = {TOP, "numpy", "numba", "llvmlite", *sys.stdlib_module_names}
 """What the core imports."""
 LIGHT = {"arguments", "guard", "version", "compiled", "reference", "rules", "engine"}
-LIGHT |= {"equity", "observation", "records", "row_kernels", "rows", "batch"}
+LIGHT |= {"equity", "episodes", "observation", "records", "row_kernels", "rows", "batch"}
 """Rooms that import nothing else, not even inside functions."""
 
 

@@ -59,9 +59,7 @@ class Playouts(mcts.Evaluator):
     def evaluate(self, state: Any) -> np.ndarray:
         """What each player is paid."""
         seed = int(self._random.randint(2**62, dtype=np.int64))
-        return state.line.played_out(  # type: ignore[no-any-return]
-            self._policy, state.get_game().reward, seed
-        )
+        return state.line.played_out(self._policy, seed)  # type: ignore[no-any-return]
 
     def prior(self, state: Any) -> list[tuple[int, float]]:
         """All actions alike; at a chance node, the probabilities of the outcomes."""

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from math import comb
 from typing import Any
 
+from pocket_uno_env.episodes.episode import Episode, episode_of
 from pocket_uno_env.rules.actions import Catalogue, catalogue
 from pocket_uno_env.rules.rules import Rules
 
@@ -41,16 +42,34 @@ class GameParameters:
     whole_deal : bool
         The deal is one random outcome, an index into `deals`. Otherwise it is a row of them: the
         dealer's seat, the kind of each card in the order of dealing, the kind of the opening card.
+    reward : str
+        A key of `payoff.REWARDS`.
+    scores : tuple of int
+        By seat, the points before the round; none for 0 points each.
     """
 
     rules: Rules
     num_players: int
     max_decisions: int
     whole_deal: bool = False
+    reward: str = "win"
+    scores: tuple[int, ...] = ()
 
     def __reduce__(self) -> Any:
         """What is computed is not pickled."""
-        return GameParameters, (self.rules, self.num_players, self.max_decisions, self.whole_deal)
+        given = self.rules, self.num_players, self.max_decisions, self.whole_deal
+        return GameParameters, (*given, self.reward, self.scores)
+
+    @cached_property
+    def episode(self) -> Episode:
+        """What the round pays."""
+        return episode_of(
+            self.rules,
+            self.num_players,
+            reward=self.reward,
+            max_cycles=self.max_decisions,
+            scores=self.scores or None,
+        )
 
     @cached_property
     def table(self) -> Any:

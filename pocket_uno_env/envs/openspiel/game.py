@@ -18,7 +18,10 @@ players : int
 max_decisions : int
     Decisions after which the round is truncated and pays nothing, 1,000 by default.
 reward : str
-    ``win`` (+1, the others -1/(n-1)) or ``points``, as in `pocket_uno_v0`.
+    ``win`` (+1, the others -1/(n-1)), ``points``, or ``match``: what the round did to the chance
+    to win the match; as in `pocket_uno_v0`.
+scores : str
+    By seat, the points in the match before the round, such as ``120:80``; 0 each by default.
 deal : str
     ``cards``: the deal is a chance node for the dealer, for each card and for the opening card.
     ``once``: all of it is a single chance node, which small decks such as that of ``mini`` allow.
@@ -37,7 +40,7 @@ import pyspiel
 from pocket_uno_env.arguments import check_count
 from pocket_uno_env.display.seat_view import sight
 from pocket_uno_env.display.text import render_text
-from pocket_uno_env.engine.payoff import REWARDS
+from pocket_uno_env.episodes.payoff import REWARDS
 from pocket_uno_env.observation.blocks import observation_size
 from pocket_uno_env.row_kernels import observe_row
 from pocket_uno_env.rules.actions import catalogue
@@ -55,6 +58,7 @@ _DEFAULTS: dict[str, Any] = {
     "players": 2,
     "max_decisions": 1000,
     "reward": "win",
+    "scores": "",
     "deal": "cards",
 }
 
@@ -101,14 +105,19 @@ def _rules_of(text: str) -> Rules:
     return Rules.of(text)
 
 
+def _scores_of(text: str) -> tuple[int, ...]:
+    parts = text.split(":") if text else []
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise ValueError(f"scores is {text!r}; expected points by seat, such as '120:80'")
+    return tuple(map(int, parts))
+
+
 class PocketUnoGame(pyspiel.Game):
     """The game; see the module.
 
     Attributes
     ----------
     parameters : GameParameters
-    reward : int
-        A `payoff.Reward`.
     """
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
@@ -122,8 +131,9 @@ class PocketUnoGame(pyspiel.Game):
             if given[name] not in choices:
                 raise ValueError(f"{name} is {given[name]!r}; expected one of {choices}")
         whole = given["deal"] == "once"
-        self.parameters = GameParameters(rules, players, cap, whole)
-        self.reward = int(REWARDS[given["reward"]])
+        scores = _scores_of(given["scores"])
+        self.parameters = GameParameters(rules, players, cap, whole, given["reward"], scores)
+        assert self.parameters.episode  # raises an error that says what is wrong
         outcomes = max(players, len(rules.kinds))
         if whole:
             outcomes = max(outcomes, len(deals(rules, players)[0]))
@@ -132,6 +142,8 @@ class PocketUnoGame(pyspiel.Game):
             # The hands together can never be worth more than the deck.
             high = sum(kind.copies * kind.points for kind in rules.kinds) / rules.match_goal
             low = -high
+        elif given["reward"] == "match":
+            low = -1.0
         info = pyspiel.GameInfo(
             num_distinct_actions=len(catalogue(rules)),
             max_chance_outcomes=outcomes,
@@ -213,8 +225,8 @@ class PocketUnoState(pyspiel.State):
         """What the round pays each seat; zeros while it runs."""
         payoffs = np.zeros(self.num_players())
         if self.line.over:
-            game = self.get_game()
-            pay_row(self.line.parameters.table, self.line.rows, game.reward, payoffs)
+            parameters = self.line.parameters
+            pay_row(parameters.table, self.line.rows, parameters.episode, payoffs)
         return payoffs.tolist()  # type: ignore[no-any-return]
 
     def resample_from_infostate(

@@ -118,15 +118,13 @@ class History:
             parts.append(f"drawn {card_list(parameters.kinds, self._drawn)}")
         return "; ".join(parts)
 
-    def played_out(self, policy: int, reward: int, seed: int) -> np.ndarray:
+    def played_out(self, policy: int, seed: int) -> np.ndarray:
         """What each seat is paid if a scripted policy plays all seats from here on.
 
         Parameters
         ----------
         policy : int
             A `policies.Policy`.
-        reward : int
-            A `payoff.Reward`.
 
         Returns
         -------
@@ -137,8 +135,8 @@ class History:
         while line.outcomes:
             ids, chances = zip(*line.outcomes, strict=True)
             line = line.after(int(rng.choice(ids, p=chances)))
-        payoffs, cap = np.zeros(self.parameters.num_players), self.parameters.max_decisions
-        arguments = (np.uint64(seed), cap, reward, payoffs)
+        payoffs = np.zeros(self.parameters.num_players)
+        arguments = (np.uint64(seed), self.parameters.episode, payoffs)
         play_out_row(self.parameters.table, _copied(line.rows), policy, *arguments)
         return payoffs
 
@@ -229,7 +227,8 @@ class History:
             order = [*dealt, *self._drawn, *rest.elements()]
             rows = new_rows(1)
             deck = np.array(order, np.uint8)
-            start_row(parameters.table, rows, parameters.num_players, dealer, deck, log)
+            seats, scores = parameters.num_players, parameters.episode.scores
+            start_row(parameters.table, rows, seats, scores, dealer, deck, log)
             return rows
         rows = _copied(self.rows)
         drawn = np.array(self._drawn, np.uint8)

@@ -15,16 +15,19 @@ from pocket_uno_env.agents.search.determinize import redeal
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix
 from pocket_uno_env.engine.deal import deal_round, new_game
-from pocket_uno_env.engine.payoff import round_payoffs
 from pocket_uno_env.engine.piles import arrange, shuffle
 from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.episodes.kernels import finish_round, start_scores
 from pocket_uno_env.rules.phases import End
 
 
 @kernel
-def start_row(rules: Any, rows: Any, num_players: Any, dealer: Any, deck: Any, log: Any) -> None:
-    """Start a game in the first row with a given dealer and deck (uint8 kinds, all cards)."""
+def start_row(
+    rules: Any, rows: Any, num_players: Any, scores: Any, dealer: Any, deck: Any, log: Any
+) -> None:
+    """Start a game in the first row with given scores, dealer and deck (uint8 kinds, all cards)."""
     new_game(rows[0], num_players, np.uint64(0))
+    start_scores(rows[0], scores)
     deal_round(rules[0], rows[0], dealer, deck, log)
 
 
@@ -54,15 +57,13 @@ def redeal_row(rules: Any, rows: Any, seat: Any, unseen: Any, seed: Any) -> None
 
 
 @kernel
-def pay_row(rules: Any, rows: Any, reward: Any, payoffs: Any) -> None:
-    """`payoff.round_payoffs` of the first row."""
-    round_payoffs(rules[0], rows[0], reward, payoffs)
+def pay_row(rules: Any, rows: Any, episode: Any, payoffs: Any) -> None:
+    """What the round of the first row pays (`kernels.finish_round`)."""
+    finish_round(rules[0], rows[0], episode, payoffs)
 
 
 @kernel
-def play_out_row(
-    rules: Any, rows: Any, policy: Any, seed: Any, max_decisions: Any, reward: Any, payoffs: Any
-) -> None:
+def play_out_row(rules: Any, rows: Any, policy: Any, seed: Any, episode: Any, payoffs: Any) -> None:
     """Play the first row to its end by a scripted policy; what it pays into ``payoffs``.
 
     The draw pile is shuffled first; `seed` (uint64) decides that, and all that is random later.
@@ -73,6 +74,6 @@ def play_out_row(
     shuffle(row, row.draw_pile, np.int64(row.draw_count))
     while row.end == End.RUNNING:
         apply(rules[0], row, act(rules[0], row, policy), None, None)
-        if row.end == End.RUNNING and row.decisions >= max_decisions:
+        if row.end == End.RUNNING and row.decisions >= episode.max_cycles:
             truncate(row)
-    round_payoffs(rules[0], row, reward, payoffs)
+    finish_round(rules[0], row, episode, payoffs)
