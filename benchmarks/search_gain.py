@@ -100,7 +100,7 @@ def by_guesses(options: Options, rules: Rules, rows: np.ndarray, index: Any, str
     """What is best on half as many guesses of a search as there are hands; int64, ``(m,)``."""
     search = load("search:1")
     assert isinstance(search, SearchAgent)
-    method, bench = search.prepare(rules)
+    method, bench = search.prepare(rules, 2)
     prior = np.zeros(len(catalogue(rules)), np.float32)
     best, rows, more = strong.copy(), rows.copy(), options.hands // 2
     for j, (place, move) in enumerate(zip(index, strong, strict=True)):

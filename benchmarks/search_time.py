@@ -92,7 +92,7 @@ def work(
 
 def parts(agent: SearchAgent, rules: Rules, rows: Any, repeats: int) -> dict[str, float]:
     """Microseconds of weighing, a guess and a playout, and decisions in a playout."""
-    method, bench = agent.prepare(rules)
+    method, bench = agent.prepare(rules, 2)
     prior = np.zeros(len(catalogue(rules)), np.float32)
 
     def clock(*how: Any) -> tuple[float, int]:

@@ -30,10 +30,12 @@ from .belief import Belief, Network, no_network
 from .belief_network import TRUST, shipped
 from .flat import begin_row, decide, end_round, flat_rows, go_on_row, new_halving, rounds_for
 from .playouts import Bench, Method, new_bench
+from .stakes import stakes_of
 from .tree import Tree, best_row, grow_row, new_tree, plant_row, tree_rows
 
 BELIEFS = ("auto", "learned", "rules", "uniform")
 LEAVES = ("playout", "critic")
+REWARDS = ("match", "win")
 PLAUSIBLE = 0.002
 """The least probability by the policy of a move that its critic is asked about: the critic has not
 learned positions that the policy never plays."""
@@ -41,6 +43,8 @@ _STEP = 16
 """Guesses, or iterations of the tree search, at most between looks at the clock."""
 SCRATCH = ("plain", "seen", "order", "state", "values")
 """What a critic writes to while it judges."""
+STAKES = ("now", "lost", "won")
+"""What is written of the stakes before each search."""
 _ROOM = 200_000
 """Nodes of the tree of a search by the clock."""
 
@@ -73,6 +77,9 @@ class Settings:
     """The scripted agent that plays all seats in playouts."""
     lead: float = 1.0
     """By how many standard errors another move must lead."""
+    reward: str = "match"
+    """What the end of a round is worth: "match", what it does to the chance to win the match, where
+    match equity is known for the game; or "win", a win or a loss."""
     leaf: str = "playout"
     """What a guess is judged by: "playout", or "critic", that of a network as policy."""
     belief: str = "auto"
@@ -141,19 +148,20 @@ class SearchAgent(Agent):
             if self._critic is None:
                 raise AgentError(
                     f"policy={settings.policy} has no critic for leaf=critic; expected a network "
-                    "that was trained with --critic all-hands and --reward win"
+                    "that was trained with --critic all-hands and --reward match or win"
                 )
         self._by_tree = tree
-        self._prepared: tuple[Rules, Method] | None = None
+        self._prepared: tuple[Rules, int, Method] | None = None
 
     def check(self, rules: Rules, num_players: int) -> None:
         """Refuse what the reference policy or a learned belief cannot play."""
         self._policy.check(rules, num_players)
-        self._method(rules)
+        self._method(rules, num_players)
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """See `Agent.act_rows`."""
-        method, bench = self.prepare(rules)
+        players = int(rows["num_players"][index[0]]) if len(index) else 2
+        method, bench = self.prepare(rules, players)
         references = self._policy.act_rows(rules, rows, index)
         priors: np.ndarray = np.zeros((len(index), len(catalogue(rules))), np.float32)
         wanted = self.settings.prior > 0 or self._critic is not None
@@ -218,19 +226,21 @@ class SearchAgent(Agent):
             halving = end_round(halving, bench)
         return int(decide(halving.count, halving.guesses, method, bench))
 
-    def prepare(self, rules: Rules) -> tuple[Method, Bench]:
+    def prepare(self, rules: Rules, num_players: int) -> tuple[Method, Bench]:
         """How to search games under `rules`, and buffers for one search at a time."""
-        method = self._method(rules)
+        method = self._method(rules, num_players)
+        written = {name: getattr(method.stakes, name).copy() for name in STAKES}
+        method = method._replace(stakes=method.stakes._replace(**written))
         if (critic := method.critic) is not None:
             scratch = {name: getattr(critic, name).copy() for name in SCRATCH}
             method = method._replace(critic=critic._replace(**scratch))
         return method, new_bench(rules)
 
-    def _method(self, rules: Rules) -> Method:
-        """The method for `rules`; the last one is kept."""
+    def _method(self, rules: Rules, num_players: int) -> Method:
+        """The method for a game; the last one is kept."""
         prepared = self._prepared
-        if prepared is not None and prepared[0] == rules:
-            return prepared[1]
+        if prepared is not None and prepared[:2] == (rules, num_players):
+            return prepared[2]
         chosen = self.settings
         policy = _policy(chosen.playout)
         learned, network = self._network(rules)
@@ -239,8 +249,15 @@ class SearchAgent(Agent):
             trust, doubt = 0.0, 1.0
         belief = Belief(trust, learned, network, policy, doubt)
         lead = float(chosen.lead)
-        method = Method(belief, policy, policy, lead, self.clairvoyant, self._critic)
-        self._prepared = (rules, method)
+        stakes = stakes_of(rules, num_players, chosen.reward)
+        if self._critic is not None and self._critic.of_match and not len(stakes.race):
+            raise AgentError(
+                f"policy={chosen.policy} has a critic of matches, which needs reward=match and rules "
+                f"whose match equity is known; those of {rules.name!r} with {num_players} players "
+                "need leaf=playout"
+            )
+        method = Method(belief, policy, policy, lead, self.clairvoyant, self._critic, stakes)
+        self._prepared = (rules, num_players, method)
         return method
 
     def _network(self, rules: Rules) -> tuple[bool, Network]:
@@ -309,6 +326,8 @@ def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[
     settings = replace(Settings(), **given)
     if settings.belief not in BELIEFS:
         raise AgentError(f"belief={settings.belief!r}; expected one of {', '.join(BELIEFS)}")
+    if settings.reward not in REWARDS:
+        raise AgentError(f"reward={settings.reward!r}; expected one of {', '.join(REWARDS)}")
     if settings.leaf not in LEAVES:
         raise AgentError(f"leaf={settings.leaf!r}; expected one of {', '.join(LEAVES)}")
     _policy(settings.playout)

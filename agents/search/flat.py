@@ -21,6 +21,7 @@ from pocket_uno_env.rules.phases import Phase
 
 from .belief import write_weights
 from .playouts import imagine, play_on, play_out, take, take_seed
+from .stakes import set_stakes
 
 ROUNDS = 4
 """The rounds, at least, in which a budget is spent; after each, moves are dropped."""
@@ -65,6 +66,7 @@ def begin(rules, row, reference, prior, method, bench):
         infinity for what is not to be compared.
     """
     bench.moves[0] = reference
+    set_stakes(row, method.stakes)
     if row.phase == Phase.UNO or row.phase == Phase.CATCH:
         return 1
     write_mask(rules, row, bench.mask)

@@ -14,18 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pocket_uno_env.agents.scripted.policies import act
-from pocket_uno_env.agents.trained.critic import Critic, share_of_win
+from pocket_uno_env.agents.trained.critic import Critic, judge
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix, next_state
 from pocket_uno_env.engine.legality import only_legal_action
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.engine.transition import apply
+from pocket_uno_env.episodes.payoff import win_share
 from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
 from .belief import Belief, guess
 from .determinize import Unseen, new_unseen
+from .stakes import Stakes, share_at_end, share_of
 
 PLAYOUT_CAP = 400
 """Decisions after which a playout counts as a draw."""
@@ -46,6 +48,8 @@ class Method(NamedTuple):
         Cheat: search the game as it is, other hands, draw pile and generator included.
     critic : Critic or None
         If there is one, it judges the searching seat's next decision, and no playout goes on.
+    stakes : Stakes
+        What a round that is over is worth.
     """
 
     belief: Belief
@@ -54,6 +58,7 @@ class Method(NamedTuple):
     lead: Any
     clairvoyant: Any
     critic: Critic | None
+    stakes: Stakes
 
 
 class Bench(NamedTuple):
@@ -97,21 +102,13 @@ def take(rules, row, action):
 
 @kernel
 def play_out(rules, row, seat, method):
-    """Play a game to its end; the share of the win that `seat` gets, from 0 to 1."""
+    """Play a game to its end; the share of a win that `seat` gets."""
     for _ in range(PLAYOUT_CAP):
         if row.end != End.RUNNING:
             break
         policy = method.mine if row.to_act == seat else method.theirs
         take(rules, row, act(rules, row, policy))
-    return _share_at_end(row, seat)
-
-
-@kernel
-def _share_at_end(row, seat):
-    """The share of the win in a game that is over, or was cut off."""
-    if row.end != End.OUT:
-        return 1.0 / row.players_in
-    return 1.0 if row.winner == seat else 0.0
+    return share_at_end(row, seat, method.stakes)
 
 
 @kernel
@@ -125,9 +122,12 @@ def play_on(rules, row, seat, mask, method):
             continue
         action = only_legal_action(rules, row, mask)
         if action < 0:
-            return share_of_win(rules, row, mask, method.critic)
+            value = judge(rules, row, mask, method.critic)
+            if method.critic.of_match:
+                return share_of(method.stakes.now[seat] + value, seat, method.stakes)
+            return win_share(value, np.float64(row.num_players))
         take(rules, row, action)
-    return _share_at_end(row, seat)
+    return share_at_end(row, seat, method.stakes)
 
 
 @kernel

@@ -28,6 +28,7 @@ from pocket_uno_env.rules.phases import End, Phase
 
 from .flat import begin
 from .playouts import imagine, play_out, take, take_seed
+from .stakes import share_at_end
 
 EXPLORE = 0.5
 """Weight of the bound's width."""
@@ -159,10 +160,7 @@ def _walk(rules, row, seat, method, tree, mask):
     play_out(rules, row, seat, method)
     for i in range(depth):
         tree.visits[tree.path[i]] += 1.0
-        if row.end != End.OUT:
-            tree.wins[tree.path[i]] += 1.0 / row.players_in
-        elif row.winner == tree.mover[tree.path[i]]:
-            tree.wins[tree.path[i]] += 1.0
+        tree.wins[tree.path[i]] += share_at_end(row, tree.mover[tree.path[i]], method.stakes)
 
 
 @kernel
@@ -205,7 +203,7 @@ def best_move(rules, reference, lead, tree):
         child = tree.sibling[child]
     if best != reference and ours > 0:
         p, q = won / most, our_wins / ours
-        variance = p * (1.0 - p) / most + q * (1.0 - q) / ours
+        variance = max(p * (1.0 - p), 0.0) / most + max(q * (1.0 - q), 0.0) / ours
         if p - q <= lead * np.sqrt(variance):
             return np.int64(reference)
     return best

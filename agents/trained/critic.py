@@ -1,4 +1,4 @@
-"""A critic that sees all hands: how likely the seat to act is to win, by a trained network.
+"""A critic that sees all hands: what the round will pay the seat to act, by a trained network.
 
 It is told what no seat may know, beside what the seat to act knows. Training uses it to take the
 luck of the hidden cards out of its gains, search to judge guesses, in which nothing is hidden.
@@ -16,7 +16,6 @@ import numpy as np
 
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import pack_layers, run_layers
-from pocket_uno_env.episodes.payoff import win_share
 from pocket_uno_env.observation.blocks import layout, observation_size, write_observation
 from pocket_uno_env.observation.canonical import ColorTables, color_tables, write_view
 from pocket_uno_env.observation.full_state import state_size, write_state
@@ -32,6 +31,10 @@ class Critic(NamedTuple):
     ----------
     canonical : bool
         Whether it sees `canonical` colours.
+    of_match : bool
+        Whether it values by `Reward.MATCH` instead of `Reward.WIN`.
+    scale : float
+        What the network gives for a payoff of 1.
     weights, sizes : float32, int64
         As for `mlp.run_layers`.
     tables : ColorTables
@@ -45,6 +48,8 @@ class Critic(NamedTuple):
     """
 
     canonical: Any
+    of_match: Any
+    scale: Any
     weights: Any
     sizes: Any
     tables: ColorTables
@@ -56,12 +61,21 @@ class Critic(NamedTuple):
     values: Any
 
 
-def new_critic(rules: Rules, num_players: int, layers: Layers, view: str = "plain") -> Critic:
-    """A critic with these (weight, bias) pairs, and its buffers."""
+def new_critic(
+    rules: Rules,
+    num_players: int,
+    layers: Layers,
+    view: str = "plain",
+    reward: str = "win",
+    scale: float = 1.0,
+) -> Critic:
+    """A critic with these (weight, bias) pairs, and its buffers; see `Critic`."""
     size = observation_size(rules, num_players)
     weights, sizes = pack_layers(layers)
     return Critic(
         view == "canonical",
+        reward == "match",
+        float(scale),
         weights,
         sizes,
         color_tables(rules, num_players),
@@ -124,8 +138,8 @@ def write_hidden_rows(rules, rows, kinds, orders, state, hidden):
 
 
 @kernel
-def share_of_win(rules, row, mask, critic):
-    """The share of a win, from 0 to 1, that the critic gives the seat to act.
+def judge(rules, row, mask, critic):
+    """The payoff that the critic expects for the seat to act.
 
     ``mask``, int8 ``(n_actions,)``, is overwritten.
     """
@@ -139,4 +153,4 @@ def share_of_win(rules, row, mask, critic):
         seen[:] = critic.plain
     write_hidden(rules, row, critic.kinds, critic.order, critic.state, whole[size:])
     run_layers(critic.weights, critic.sizes, critic.seen, critic.values)
-    return win_share(critic.values[0, 0], np.float64(row.num_players))
+    return np.float64(critic.values[0, 0]) / critic.scale

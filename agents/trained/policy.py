@@ -44,8 +44,12 @@ class PolicyAgent(Agent):
         Draw from the policy instead of taking its likeliest action. The randomness comes from the
         row, so that the same games go the same way.
     critic : list of (weight, bias), optional
-        The network that judged positions in the training, if it was trained to win rounds. By what
-        the seat saw, it gives `opinion` its value; if it saw all hands, `critic` is for search.
+        The network that judged positions in the training. By what the seat saw, it gives `opinion`
+        its value, if it was trained to win rounds; if it saw all hands, `critic` is for search.
+    reward : str
+        What the critic was trained with, a key of `payoff.REWARDS`.
+    reward_scale : float
+        What that multiplied the payoffs by.
 
     Attributes
     ----------
@@ -64,6 +68,8 @@ class PolicyAgent(Agent):
         view: str = "plain",
         sample: bool = False,
         critic: list[tuple[np.ndarray, np.ndarray]] | None = None,
+        reward: str = "win",
+        reward_scale: float = 1.0,
     ) -> None:
         sizes = check_layers(name, layers)
         if critic:
@@ -84,6 +90,7 @@ class PolicyAgent(Agent):
         self.deterministic = not sample
         self.layer_sizes = tuple(sizes)
         self._critic = critic or []
+        self._reward, self._reward_scale = reward, reward_scale
         self.set_layers(layers)
 
     @property
@@ -95,14 +102,15 @@ class PolicyAgent(Agent):
     @property
     def judges(self) -> bool:
         """Whether `opinion` has a value."""
-        return bool(self._critic_inputs == self.layer_sizes[0])
+        return self._reward == "win" and self._critic_inputs == self.layer_sizes[0]
 
     def critic(self) -> Critic | None:
         """The critic that sees all hands, if there is one."""
         hidden = hidden_size(self.rules, self.num_players)
         if self._critic_inputs != self.layer_sizes[0] + hidden:
             return None
-        return new_critic(self.rules, self.num_players, self._critic, self.view)
+        how = self.view, self._reward, self._reward_scale
+        return new_critic(self.rules, self.num_players, self._critic, *how)
 
     def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Give the network other weights of the same shapes; not while a thread asks the agent."""
@@ -301,9 +309,9 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
     if _sizes_of(layers) != sizes:
         raise AgentError(f"{weights} does not hold the network that {run_folder.CONFIG} describes")
     critic = _layers(tensors, "value")
-    # One that was paid in points says nothing about a seat's chance to win.
-    if config["settings"].get("reward") != "win":
-        critic = []
+    reward = config["settings"].get("reward")
+    if reward not in ("match", "win"):
+        critic = []  # one that was paid in points says nothing about a seat's chance to win
     return PolicyAgent(
         str(path),
         layers,
@@ -312,6 +320,8 @@ def load_policy(path: str | Path, sample: bool = False) -> PolicyAgent:
         config["view"],
         sample,
         critic,
+        reward,
+        config.get("reward_scale", 1.0),
     )
 
 

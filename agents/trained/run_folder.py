@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -78,6 +79,7 @@ class Config(TypedDict, total=False):
     num_players: int
     view: Literal["plain", "canonical"]
     network: Network
+    reward_scale: float
     settings: dict[str, Any]
     command: str
     resumed: list[dict[str, Any]]
@@ -165,6 +167,9 @@ def read_config(folder: Path, name: str = CONFIG) -> dict[str, Any]:
             f"{path}: network.layers is {str(sizes)[:80]}; expected two sizes or more, each at "
             f"least 1, of a network of at most {MOST_WEIGHTS:,} weights"
         )
+    scale = config.get("reward_scale", 1.0)
+    if not 0 < scale < math.inf:
+        raise RunError(f"{path}: reward_scale is {scale}; expected a number above 0")
     try:
         Rules.from_dict(config["rules"]).check_players(config["num_players"])
     except RulesError as error:
@@ -227,8 +232,17 @@ def config_of(
     layers: list[int],
     settings: Mapping[str, Any],
     command: str,
+    reward_scale: float = 1.0,
 ) -> dict[str, Any]:
-    """What ``config.json`` says; `layers` are the sizes of the policy network, ends included."""
+    """What ``config.json`` says.
+
+    Parameters
+    ----------
+    layers : list of int
+        The sizes of the policy network, ends included.
+    reward_scale : float
+        What the payoffs were multiplied by for the critic.
+    """
     from importlib.metadata import version
 
     from pocket_uno_env.version import __version__
@@ -240,6 +254,7 @@ def config_of(
         "num_players": num_players,
         "view": view,
         "network": {"layers": layers, "activation": "relu"},
+        "reward_scale": reward_scale,
         "settings": dict(settings),
         "command": command,
         "versions": {"pocket_uno_env": __version__, **{name: version(name) for name in packages}},

@@ -217,7 +217,9 @@ def prepare_folder(
     """Make the folder of a new run, and write config.json there; the folder and the config."""
     players = settings.num_players
     sizes = networks.layer_sizes(model.policy)
-    config = run_folder.config_of(rules, players, settings.view, sizes, kept(settings), command)
+    how = settings.view, sizes, kept(settings)
+    scale = float(model.env.reward_scale)
+    config = run_folder.config_of(rules, players, *how, command, scale)
     if settings.resume is not None:
         folder = settings.resume
         before = run_folder.read_config(folder)
