@@ -252,9 +252,9 @@ class SearchAgent(Agent):
         stakes = stakes_of(rules, num_players, chosen.reward)
         if self._critic is not None and self._critic.of_match and not len(stakes.race):
             raise AgentError(
-                f"policy={chosen.policy} has a critic of matches, which needs reward=match and rules "
-                f"whose match equity is known; those of {rules.name!r} with {num_players} players "
-                "need leaf=playout"
+                f"policy={chosen.policy} has a critic of matches, which needs reward=match and a "
+                f"game whose match equity is known; for rules {rules.name!r} with {num_players} "
+                "players search with leaf=playout"
             )
         method = Method(belief, policy, policy, lead, self.clairvoyant, self._critic, stakes)
         self._prepared = (rules, num_players, method)

@@ -292,14 +292,15 @@ def test_the_same_seed_gives_the_same_games_in_any_batch(spec: str) -> None:
 )
 def test_milliseconds_are_used_by_what_the_thread_works(spec: str, least: float) -> None:
     agent, rules = load(spec), Rules.preset("pocket")
-    spent = []
-    for seed in range(3):
+    spent: dict[int, list[float]] = {seed: [] for seed in range(4)}
+    for seed, times in spent.items():
         for raw in play(raw_env(seed, rules=rules, num_players=2), Policy.STRONG, limit=60):
             began = time.thread_time()
             action = agent.act_rows(rules, raw.rows.copy(), HERE)[0]
-            spent.append(time.thread_time() - began)
+            times.append(time.thread_time() - began)
             assert raw._mask[action]
-    assert least <= max(spent[1:]) < 0.06  # the first one compiles
+    del spent[0]  # in which the search was compiled
+    assert least <= max(map(max, spent.values())) < 0.06
 
 
 def test_search_can_be_an_opponent_in_training() -> None:
