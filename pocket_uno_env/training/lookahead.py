@@ -23,7 +23,6 @@ from torch import Tensor, nn
 
 from pocket_uno_env.cli.progress import Report
 from pocket_uno_env.envs.learner_games import LearnerGames
-from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.rules.phases import End
 
 from .all_hands import AllHands
@@ -132,30 +131,18 @@ def action_advantages(model: MaskablePPO, index: np.ndarray, masks: np.ndarray) 
     place, action = np.nonzero(masks)
     copies = games.copies(index[place])
     copies.step(copies.everywhere, action)
-    rewards = copies.rewards.astype(np.float32) * model.env.reward_scale
-    running = copies.ends == End.RUNNING
+    over = copies.ends != End.RUNNING
+    rewards = model.env.to_learner(copies.rewards, over)
     observations = copies.look()
     venv = model.env.venv
     if isinstance(venv, AllHands):
         observations = venv.with_hidden(observations, copies)
-    q_values = np.where(running, _discounted(model, _values(model, observations)), rewards)
+    q_values = rewards + np.where(over, 0, model.gamma * _values(model, observations))
     advantages = np.zeros(masks.shape, np.float32)
     advantages[place, action] = q_values
     means = advantages.sum(1) / masks.sum(1)
     advantages[place, action] -= means[place]
     return advantages
-
-
-def _discounted(model: MaskablePPO, values: np.ndarray) -> np.ndarray:
-    """Values at the learner's next decision, discounted by one decision towards the worst loss.
-
-    It keeps its value however late it comes, and all else is worth less the later. With a discount
-    towards 0 it would pay to delay losses, and the actor learns to besiege its opponents.
-    """
-    env: LearnerVecEnv = model.env.unwrapped
-    worst = 1 / (env.num_players - 1) if env.games.reward == "win" else 1.0
-    loss = np.float32(worst) * model.env.reward_scale
-    return np.asarray(model.gamma * (values + loss) - loss)
 
 
 def _values(model: MaskablePPO, observations: np.ndarray) -> np.ndarray:
@@ -173,8 +160,8 @@ def _lambda_returns(
     next_value = next_return = _values(model, model._last_obs)
     returns = np.empty_like(rewards)
     for t in reversed(range(len(rewards))):
-        target = _discounted(model, (1 - LAMBDA) * next_value + LAMBDA * next_return)
-        returns[t] = next_return = np.where(dones[t], rewards[t], target)
+        target = model.gamma * ((1 - LAMBDA) * next_value + LAMBDA * next_return)
+        returns[t] = next_return = rewards[t] + np.where(dones[t], 0, target)
         next_value = values[t]
     return returns
 

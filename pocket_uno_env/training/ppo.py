@@ -34,11 +34,19 @@ class Monitor(VecMonitor):
     venv : VecEnv
     reward_scale : float
         Rewards are multiplied by this for the learner, not in the books.
+    time_cost : float
+        What each decision after which the episode goes on takes off the learner's reward.
     """
 
-    def __init__(self, venv: VecEnv, reward_scale: float = 1.0) -> None:
+    def __init__(self, venv: VecEnv, reward_scale: float = 1.0, time_cost: float = 0.0) -> None:
         super().__init__(venv)
         self.reward_scale = np.float32(reward_scale)
+        self.time_cost = np.float32(time_cost)
+
+    def to_learner(self, rewards: np.ndarray, dones: np.ndarray) -> np.ndarray:
+        """Rewards as the learner gets them, float32, the shape of `rewards`."""
+        scaled = rewards.astype(np.float32) * self.reward_scale
+        return np.asarray(scaled - np.where(dones, np.float32(0), self.time_cost))
 
     def step_wait(self) -> VecEnvStepReturn:
         """A step, with the return, length and time of each round that it ended as ``"episode"``."""
@@ -53,7 +61,7 @@ class Monitor(VecMonitor):
         self.episode_count += len(ended)
         self.episode_returns[ended] = 0
         self.episode_lengths[ended] = 0
-        return observations, rewards * self.reward_scale, dones, infos
+        return observations, self.to_learner(rewards, dones), dones, infos
 
 
 class Ppo(MaskablePPO):
@@ -93,6 +101,7 @@ def make_model(
     bfloat16: bool,
     seed: int,
     reward_scale: float = 1.0,
+    time_cost: float = 0.0,
     **settings: Any,
 ) -> MaskablePPO:
     """MaskablePPO with `MaskedPolicy` on a monitored environment.
@@ -108,14 +117,14 @@ def make_model(
         A schedule: called with the fraction of training remaining, from 1 to 0.
     bfloat16 : bool
         See `MaskedPolicy`.
-    reward_scale : float
+    reward_scale, time_cost : float
         See `Monitor`.
     **settings
         Passed to MaskablePPO.
     """
     return Ppo(
         MaskedPolicy,
-        Monitor(env, reward_scale),
+        Monitor(env, reward_scale, time_cost),
         learning_rate=learning_rate,
         policy_kwargs={
             "net_arch": {"pi": list(network), "vf": list(critic_network or network)},

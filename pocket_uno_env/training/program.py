@@ -33,6 +33,7 @@ from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.episodes.episode import OCCURRING
+from pocket_uno_env.equity.tables import EquityError
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.evaluation.report import report, tables
 from pocket_uno_env.rules.limits import MAX_CYCLES
@@ -44,7 +45,7 @@ from pocket_uno_env.training.curves import curves
 from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.ppo import EntropyWeight, linear_schedule, make_model
-from pocket_uno_env.training.reward_scale import reward_scale
+from pocket_uno_env.training.reward_scale import reward_scale, worst_payoff
 from pocket_uno_env.training.self_play import Pool, SelfPlay, snapshots
 from pocket_uno_env.training.settings import (
     RESUME_CHANGES,
@@ -127,16 +128,19 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
     players, view = settings.num_players, settings.view
     count = settings.pool if settings.self_play else 0
     past = snapshots(count, settings.network, rules, players, view)
-    env: VecEnv = LearnerVecEnv(
-        settings.games,
-        rules,
-        players,
-        [*settings.opponents, *past],
-        reward=settings.reward,
-        scores=OCCURRING if settings.reward == "match" else None,
-        view=view,
-        skip_forced=settings.skip_forced,
-    )
+    try:
+        env: VecEnv = LearnerVecEnv(
+            settings.games,
+            rules,
+            players,
+            [*settings.opponents, *past],
+            reward=settings.reward,
+            scores=OCCURRING if settings.reward == "match" else None,
+            view=view,
+            skip_forced=settings.skip_forced,
+        )
+    except EquityError as error:
+        raise run_folder.RunError(f"{error}; or train for rounds with --reward win") from error
     pool = Pool(env, past, settings.self_play) if past else None
     env = pool or env
     visible = int(env.observation_space.shape[0])
@@ -154,6 +158,7 @@ def teacher_of(settings: Settings, rules: Rules) -> Agent | None:
 
 def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
     """The untrained model for an `environment`; ``settings.precision`` must not be "auto"."""
+    scale = reward_scale(env.unwrapped.games)
     return make_model(
         env,
         visible=visible,
@@ -162,7 +167,8 @@ def new_model(settings: Settings, env: VecEnv, visible: int) -> MaskablePPO:
         learning_rate=linear_schedule(settings.learning_rate, settings.last_learning_rate),
         bfloat16=settings.precision == "bfloat16",
         seed=settings.seed,
-        reward_scale=reward_scale(env.unwrapped.games),
+        reward_scale=scale,
+        time_cost=(1 - settings.gamma) * scale * worst_payoff(env.unwrapped.games),
         n_steps=settings.rollout,
         batch_size=settings.batch_size,
         n_epochs=settings.epochs,

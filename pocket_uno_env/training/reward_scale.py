@@ -1,4 +1,10 @@
-"""How large rewards are, so that the weights of losses mean the same for every kind of reward."""
+"""How large rewards are, so that the weights of losses mean the same for every kind of reward.
+
+A discount towards 0 makes losses worth less the later they come, and a learner that is losing
+learns to besiege its opponents. So all is discounted towards the worst loss: that keeps its value,
+and all else is worth less the later. It comes to the same as a cost of each decision after which
+the round goes on, one minus gamma times the worst loss (`ppo.Monitor`).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,11 @@ from pocket_uno_env.envs.learner_games import LearnerGames
 GAMES = 1024
 STEPS = 300
 """Decisions in each of the games, enough for several rounds of most."""
+
+
+def worst_payoff(games: LearnerGames) -> float:
+    """The most that a seat can lose, but for points, where it is a whole match."""
+    return 1 / (games.num_players - 1) if games.reward == "win" else 1.0
 
 
 def reward_scale(games: LearnerGames) -> float:

@@ -76,8 +76,9 @@ class Settings:
     """Learning rate at the start; it falls linearly."""
     last_learning_rate: float = 0.0
     """Learning rate at the end."""
-    gamma: float = 0.99
-    """Discount per decision of the learner. Close to 1 it learns to win by very long rounds."""
+    gamma: float = 0.999
+    """Discount per decision of the learner, towards the worst loss. At 1 it may learn to win by
+    very long rounds."""
     gae_lambda: float = 0.25
     """Lambda of the generalized advantage estimate. Distant rewards are mostly luck: small is
     better."""

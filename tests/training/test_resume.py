@@ -590,7 +590,7 @@ def test_the_hint_after_training_works_for_any_game(game, tmp_path, capsys, monk
         rules = str(tmp_path / "own.toml")
         Rules.preset("pocket", stacking="any").save(rules)
     out = tmp_path / "a run"
-    run(out, "--steps", 0, "--rules", rules, "--num-players", 3)
+    run(out, "--steps", 0, "--rules", rules, "--num-players", 3, "--reward", "win")
     if game == "own":
         os.unlink(rules)
     (hint,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("More:"))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pocket_uno_env.agents import Agent, load
-from pocket_uno_env.agents.trained.critic import new_critic, share_of_win
+from pocket_uno_env.agents.trained.critic import judge, new_critic
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.observation.blocks import layout
@@ -127,8 +127,8 @@ def test_the_actor_sees_nothing_of_it_and_the_critic_does():
 
 
 @kernel
-def _share(rules, rows, mask, critic):
-    return share_of_win(rules[0], rows[0], mask, critic)
+def _judge(rules, rows, mask, critic):
+    return judge(rules[0], rows[0], mask, critic)
 
 
 @pytest.mark.parametrize("view", ["plain", "canonical"])
@@ -138,14 +138,13 @@ def test_the_compiled_critic_says_what_the_trained_one_says(rules, num_players, 
     games, model = env.unwrapped.games, model_on(env)
     tensors = weights(model.policy)
     layers = [(tensors[f"value.{i}.weight"], tensors[f"value.{i}.bias"]) for i in range(3)]
-    critic = new_critic(games.rules, num_players, layers, view)
+    critic = new_critic(games.rules, num_players, layers, view, "match", 4.0)
     mask = np.zeros(games.n_actions, np.int8)
     with torch.no_grad():
         values = model.policy.predict_values(torch.from_numpy(env.reset()))[:, 0].numpy()
-    expected = (values * (num_players - 1) + 1) / num_players
-    found = [_share(games.rules._table, games.rows[i : i + 1], mask, critic) for i in range(GAMES)]
-    assert np.allclose(found, np.clip(expected, 0, 1), atol=1e-5)
-    assert np.std(expected) > 1e-3
+    found = [_judge(games.rules._table, games.rows[i : i + 1], mask, critic) for i in range(GAMES)]
+    assert np.allclose(found, values / 4, atol=1e-5)
+    assert np.std(values) > 1e-3
 
 
 def test_the_agent_of_such_a_model_needs_what_a_seat_may_know_alone():
@@ -308,6 +307,7 @@ def judged(env, value):
 def test_every_legal_action_is_played_with_the_luck_that_the_game_has(view, critic):
     games = LearnerVecEnv(GAMES, "pocket", 3, ["strong"], view=view, seed=0, skip_forced=True)
     model = judged(AllHands(games) if critic == "all-hands" else games, 0.2)
+    model.env.time_cost = np.float32(0.03)
     for _ in range(12):
         model.env.step(games.ask(load("strong")))
     before = games.games.rows.copy(), games.games.books.copy(), games.games.masks.copy()
@@ -319,7 +319,7 @@ def test_every_legal_action_is_played_with_the_luck_that_the_game_has(view, crit
     advised = games.ask(load("strong"))
     _, rewards, dones, _ = model.env.step(advised)
     # A round that goes on has the critic's value, one that is over its reward.
-    later = model.gamma * (0.2 + 0.5) - 0.5
+    later = model.gamma * 0.2 - 0.03
     q_values = np.where(dones, rewards, later)
     mean = q_values - advantages[np.arange(GAMES), advised]
     each = (advantages + mean[:, None])[masks].astype(np.float64)
