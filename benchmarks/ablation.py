@@ -3,8 +3,9 @@
     python benchmarks/ablation.py            train what is missing, write docs/training.md's table
     python benchmarks/ablation.py --table    write the table from what is there
 
-All variants get the same small budget and are measured on the same deals. Each is a run of
-train.py in runs/ablation/; one that was interrupted is taken up again.
+All variants get the same small budget and several seeds, and are measured on the same deals, in
+single rounds and in matches. Each is a run of train.py in runs/ablation/; one that was interrupted
+is taken up again.
 """
 
 from __future__ import annotations
@@ -16,22 +17,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+from scipy.stats import t
+
 from pocket_uno_env.agents import load
 from pocket_uno_env.evaluation.arena import play
-from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "runs" / "ablation"
 RESULTS = ROOT / "docs" / "results" / "training" / "ablation.json"
 PAGE = ROOT / "docs" / "training.md"
 
-BUDGET = "--steps 300000 --teacher-steps 100000 --seed 1 --threads 2 --deals 0"
-DEALS = 2_500
+BUDGET = "--steps 300000 --teacher-steps 100000 --lookahead-steps 0 --deals 0"
+SEEDS = (1, 2, 3)
+DEALS = {"round": 2_500, "match": 1_000}
 SEED = 30_001
 MAX_CYCLES = 1_000
 """Weak networks may besiege each other for ever; a round that is cut off counts half."""
+RIVALS = ("greedy", "strong")
 VARIANTS = {
     "default": "",
+    "paid for rounds won": "--reward win",
+    "paid in points": "--reward points",
     "plain colours": "--view plain",
     "no lesson before PPO": "--teacher None",
     "critic sees its own hand alone": "--critic own-hand",
@@ -40,38 +47,59 @@ VARIANTS = {
     "gamma 1": "--gamma 1.0",
     "lookahead in place of PPO": "--lookahead-steps 300000 --steps 0",
 }
-Rates = dict[str, tuple[float, float]]
+Rates = dict[str, dict[str, list[float]]]
+"""By episode and rival, the win rate of each seed."""
 
 
-def train(name: str) -> Path:
+def train(name: str, seed: int) -> Path:
     """Run a variant, or go on with it; its folder."""
-    folder = RUNS / name.replace(" ", "-")
+    folder = RUNS / f"{name.replace(' ', '-')}-{seed}"
     if not (folder / "model.safetensors").exists():
         begun = (folder / "config.json").exists()
-        arguments = f"{BUDGET} {VARIANTS[name]} --out {folder}".split()
+        arguments = f"{BUDGET} {VARIANTS[name]} --seed {seed} --out {folder}".split()
         where = ["--resume", str(folder)] if begun else arguments
         subprocess.run([sys.executable, str(ROOT / "train.py"), *where], check=True, cwd=ROOT)
     return folder
 
 
-def measure(folder: Path) -> Rates:
-    """The win rate against greedy and strong, and half the width of its 95 % interval."""
-    agents = [load(str(folder)), load("greedy"), load("strong")]
-    games = play("pocket", 2, agents, DEALS, SEED, lineups=[(0, 1), (0, 2)], max_cycles=MAX_CYCLES)
-    rates = {}
-    for agent, found in zip(agents[1:], games, strict=True):
-        rate = rate_estimate(found.win_rates(0))
-        assert rate.low is not None and rate.high is not None
-        rates[agent.name] = (rate.mean, (rate.high - rate.low) / 2)
+def measure(folders: list[Path]) -> Rates:
+    """The win rates of the runs of a variant."""
+    rates: Rates = {}
+    lineups = [(0, 1), (0, 2)]
+    for episode, deals in DEALS.items():
+        found = rates[episode] = {rival: [] for rival in RIVALS}
+        for folder in folders:
+            agents = [load(str(folder)), *map(load, RIVALS)]
+            games = play(
+                "pocket",
+                2,
+                agents,
+                deals,
+                SEED,
+                lineups=lineups,
+                episode=episode,
+                max_cycles=MAX_CYCLES,
+            )
+            for rival, line_up in zip(RIVALS, games, strict=True):
+                found[rival].append(float(line_up.win_rates(0).mean()))
     return rates
 
 
+def cell(rates: list[float]) -> str:
+    """The mean over the seeds, and half the width of its 95 % interval by Student's t, in %."""
+    half = t.ppf(0.975, len(rates) - 1) * np.std(rates, ddof=1) / len(rates) ** 0.5
+    return f"{100 * np.mean(rates):.1f} ± {100 * half:.1f}"
+
+
 def table(results: dict[str, Rates]) -> str:
-    """The results in Markdown, in %."""
-    lines = ["| | changed | greedy | strong |", "|---|---|---:|---:|"]
+    """The results in Markdown."""
+    lines = [
+        "| | changed | matches, `greedy` | `strong` | rounds, `greedy` | `strong` |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
     for name, found in results.items():
         options = f"`{VARIANTS[name]}`" if VARIANTS[name] else ""
-        cells = [f"{100 * mean:.1f} ± {100 * half:.1f}" for mean, half in found.values()]
+        cells = [cell(found[episode][rival]) for episode in ("match", "round") for rival in RIVALS]
         lines.append(f"| {name} | {options} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -86,10 +114,11 @@ def main() -> int:
     results: dict[str, Rates] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in () if options.table else VARIANTS:
         if name not in results:
-            results[name] = measure(train(name))
+            results[name] = measure([train(name, seed) for seed in SEEDS])
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    made = f"`{BUDGET}`\n\n{table(results)}"
+    seeds = ", ".join(map(str, SEEDS))
+    made = f"`{BUDGET}`, seeds {seeds}\n\n{table(results)}"
     text, count = re.subn(
         r"(<!-- generated:ablation -->\n).*?(<!-- /generated -->)",
         lambda match: f"{match[1]}{made}\n{match[2]}",
