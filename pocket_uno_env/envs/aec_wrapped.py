@@ -19,8 +19,8 @@ def env(**kwargs: Any) -> AECEnv:
     """The environment as PettingZoo's classic games have it: `WrappedEnv`.
 
     Arguments as for `raw_env`: ``rules``, ``num_players``, ``episode``, ``reward``,
-    ``max_cycles``, ``max_rounds``, ``render_mode``. An illegal action ends the game: its agent
-    gets -1, the others 0.
+    ``max_cycles``, ``max_rounds``, ``scores``, ``render_mode``, ``render_seat``. An illegal action
+    ends the game: its agent gets -1, the others 0.
     """
     return WrappedEnv(raw_env(**kwargs))
 

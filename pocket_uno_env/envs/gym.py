@@ -22,7 +22,7 @@ ILLEGAL = ("end", "raise")
 
 
 class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
-    """One round for one learner; agents play the other seats inside `step`.
+    """One round or match for one learner; agents play the other seats inside `step`.
 
     Parameters
     ----------
@@ -35,14 +35,15 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
     render_mode : {None, "ansi", "rgb_array", "human"}
         How the table is shown, all hands open (`modes.Renderer`).
     **options
-        ``reward``, ``max_cycles``, ``view``, ``skip_forced``: see `learner_games.LearnerOptions`.
+        ``episode``, ``reward``, ``max_cycles``, ``max_rounds``, ``scores``, ``view``,
+        ``skip_forced``: see `learner_games.LearnerOptions`.
 
     Notes
     -----
     Observation: float32 in [0, 1], or uint8 if compact; `pocket_uno_env.describe` has the layout.
     Action: the ids of the rules' action names. ``action_masks()`` and ``info["action_mask"]``:
-    int8, 1 for legal. Reward: what the round pays the learner, at its end. A capped round is
-    truncated.
+    int8, 1 for legal. Reward: what the rounds that ended with this step pay the learner. A capped
+    episode is truncated; a capped round of a match is followed by the next.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 1}  # noqa: RUF012 - Gymnasium's
@@ -80,18 +81,19 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Deal a round and play to the learner's first decision; the same seed, the same round.
+        """Start an episode, play to the learner's first decision; the same seed, the same episode.
 
         Parameters
         ----------
         options : dict, optional
-            ``"deck"`` and ``"dealer"``, as for `aec.raw_env.reset`: the learner's seat is still
-            drawn, and a round that ends before its first decision is followed by another.
+            ``"deck"``, ``"dealer"`` and ``"scores"``, as for `aec.raw_env.reset`: the learner's
+            seat is still drawn, and an episode that ends before its first decision is followed by
+            another, with such scores.
 
         Raises
         ------
         ValueError
-            For a deck or dealer that makes no game; the round in progress stays as it was.
+            For an option that makes no game; the episode in progress stays as it was.
         """
         self.games.read_options(options)
         super().reset(seed=seed)
@@ -102,40 +104,40 @@ class PocketUnoEnv(gymnasium.Env[np.ndarray, np.int64]):
         return self.games.look()[0], self._info()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Act and play to the learner's next decision or the end of the round."""
-        if not self._running:
-            raise RuntimeError("the round is over or has not begun; call reset() first")
+        """Act and play to the learner's next decision or the end of the episode."""
         games = self.games
+        if not self._running:
+            raise RuntimeError(f"the {games.episode} is over or has not begun; call reset() first")
         chosen = operator.index(action)
         if not (0 <= chosen < games.n_actions and games.masks[0, chosen]):
             if self.illegal == "raise":
                 raise ValueError(games.illegal(0, chosen))
             self._running = False
-            self._ending = f"the round is over, an illegal action: {self.penalty:g}"
+            self._ending = f"the {games.episode} is over, an illegal action: {self.penalty:g}"
             self._show()
             return games.look()[0], self.penalty, True, False, self._info(illegal=True)
         games.step(games.everywhere, np.array([chosen]))
         end, reward = int(games.ends[0]), float(games.rewards[0])
         if end == End.RUNNING:
             self._show()
-            return games.look()[0], 0.0, False, False, self._info()
+            return games.look()[0], reward, False, False, self._info()
         self._running, self._table = False, games.final_rows
-        self._ending = f"the round is over ({END_NAMES[end]}), it paid {reward:g}"
+        self._ending = f"the {games.episode} is over ({END_NAMES[end]}), it paid {reward:g}"
         self._show()
         truncated = end == End.TRUNCATED
         info = self._info(end=END_NAMES[end])
         return games.final(games.everywhere)[0], reward, not truncated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions: int8, shape ``(n_actions,)``; zeros when the round is over."""
+        """The legal actions: int8, shape ``(n_actions,)``; zeros when the episode is over."""
         return np.asarray(self.games.masks[0] * np.int8(self._running))
 
     def render(self) -> Any:
-        """The table, all hands open; after the end with how the round ended."""
+        """The table, all hands open; after the end with how the episode ended."""
         if self.render_mode is None:
             return None
         if self._table is None:
-            raise RuntimeError("there is no round yet; call reset() first")
+            raise RuntimeError(f"there is no {self.games.episode} yet; call reset() first")
         seat = self.games.books["learner"][0]
         caption = f"you are player_{seat}" if self._running else self._ending
         return self._display.show(sight(self.games.rules, self._table), caption)

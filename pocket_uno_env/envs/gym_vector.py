@@ -24,7 +24,7 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Notes
     -----
-    A round that ends is followed by the next in the same step (`AutoresetMode.SAME_STEP`):
+    An episode that ends is followed by the next in the same step (`AutoresetMode.SAME_STEP`):
     ``infos["final_obs"]`` float32 ``(num_envs, size)`` and ``infos["final_info"]`` hold what the
     single environment returns last, where ``infos["_final_obs"]`` is True.
     ``infos["action_mask"]`` and ``action_masks()``: int8 ``(num_envs, n_actions)``, for the
@@ -66,19 +66,19 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Deal new rounds; the same seed, the same rounds.
+        """Start new episodes; the same seed, the same episodes.
 
         Parameters
         ----------
         options : dict, optional
-            ``"deck"`` and ``"dealer"``: as in `PocketUnoEnv.reset`, for every round that is dealt.
-            ``"reset_mask"``: bool, shape ``(num_envs,)``, True where a round is dealt; the others
-            go on.
+            ``"deck"``, ``"dealer"`` and ``"scores"``: as in `PocketUnoEnv.reset`, for every episode
+            that is started. ``"reset_mask"``: bool, shape ``(num_envs,)``, True where one is; the
+            others go on.
 
         Raises
         ------
         ValueError
-            For an option that makes no game; the rounds in progress stay as they were.
+            For an option that makes no game; the episodes in progress stay as they were.
         """
         games = self.games
         games.read_options(options, masked=True)
@@ -140,7 +140,7 @@ class PocketUnoVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
 
 def _final_info(ends: np.ndarray, illegal: np.ndarray) -> dict[str, np.ndarray]:
-    """The infos of the rounds that ended, as Gymnasium's own vector environments stack them."""
+    """The infos of the episodes that ended, as Gymnasium's own vector environments stack them."""
     names = np.array([END_NAMES[end] for end in End], object)
     found = {"end": names[ends], "_end": ends != End.RUNNING}
     return found | ({"illegal": illegal, "_illegal": illegal} if illegal.any() else {})

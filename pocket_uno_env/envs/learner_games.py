@@ -48,6 +48,9 @@ from .reset_options import ResetOptions, read_options
 RUNNING = int(End.RUNNING)
 """For NumPy, which takes many times as long with a member of an enum."""
 
+_Settings = tuple[np.ndarray, Episode, Any, np.ndarray | None]
+"""Pool, episode, final rows and scratch of forced decisions, as kernels take them."""
+
 
 class LearnerOptions(TypedDict, total=False):
     """What the environments of a learner take by keyword, beside the game and the opponents."""
@@ -222,7 +225,8 @@ class LearnerGames:
             Which games; all without it, and the first time. The others stay as they are.
         options : dict, optional
             ``"deck"``, ``"dealer"`` and ``"scores"`` of the first deal, in each of them: see
-            `reset_options.read_options`.
+            `reset_options.read_options`. An episode that is passed over is followed by another with
+            such scores.
         """
         if index is None:
             index = self.everywhere
@@ -232,15 +236,13 @@ class LearnerGames:
         seed = check_seed("seed", seed)
         given = self.read_options(options)
         deck = np.zeros(0, np.uint8) if given.deck is None else given.deck
-        settings = self._settings()
-        if given.scores is not None:
-            settings = self._settings(self._episode._replace(scores=given.scores))
+        settings = self._settings(given.scores)
         with self._guard:
             start_learners(
                 self._table, self.rows, self.books, index, self.num_players, seed, given.dealer,
                 deck, *settings,
             )  # fmt: skip
-            self._ask_opponents()
+            self._ask_opponents(settings)
 
     def read_options(self, options: Mapping[str, Any] | None, masked: bool = False) -> ResetOptions:
         """`reset_options.read_options` for these games."""
@@ -271,8 +273,9 @@ class LearnerGames:
             if self.episode == "match":
                 self.books["reward"][index] = self.books["owed"][index]
                 self.books["owed"][index] = 0
-            continue_learners(self._table, self.rows, self.books, index, plain, *self._settings())
-            self._ask_opponents()
+            settings = self._settings()
+            continue_learners(self._table, self.rows, self.books, index, plain, *settings)
+            self._ask_opponents(settings)
 
     def copies(self, index: np.ndarray) -> LearnerGames:
         """Copies of the games of `index`, as often as they are listed there, to try things on.
@@ -309,8 +312,9 @@ class LearnerGames:
         index = self._places(index)
         with self._guard:
             self._check_started()
-            redeal_learners(self._table, self.rows, self.books, index, *self._settings())
-            self._ask_opponents()
+            settings = self._settings()
+            redeal_learners(self._table, self.rows, self.books, index, *settings)
+            self._ask_opponents(settings)
 
     def look(self) -> np.ndarray:
         """What the learner knows, ``(num_games, observation_size)``; writes `masks`."""
@@ -402,12 +406,11 @@ class LearnerGames:
             raise ValueError("index names a game twice; expected each once")
         return index
 
-    def _settings(
-        self, episode: Episode | None = None
-    ) -> tuple[np.ndarray, Episode, Any, np.ndarray | None]:
-        return self.codes, episode or self._episode, self.final_rows, self._forced
+    def _settings(self, scores: np.ndarray | None = None) -> _Settings:
+        episode = self._episode if scores is None else self._episode._replace(scores=scores)
+        return self.codes, episode, self.final_rows, self._forced
 
-    def _ask_opponents(self) -> None:
+    def _ask_opponents(self, settings: _Settings) -> None:
         """Let the agents that are not scripted act until every game waits for the learner."""
         asking = bool(self._asked)
         while asking:
@@ -417,6 +420,4 @@ class LearnerGames:
                     asking = True
                     index = self._waiting[:count].copy()
                     actions = agent.act_rows(self.rules, self.rows, index)
-                    continue_learners(
-                        self._table, self.rows, self.books, index, actions, *self._settings()
-                    )
+                    continue_learners(self._table, self.rows, self.books, index, actions, *settings)

@@ -1,9 +1,9 @@
 """Kernels that play from one decision of the learner, who has one seat of every game, to its next.
 
-Opponents are drawn for each round from a *pool* of codes. A code of 0 or more is a scripted policy,
-which acts inside the kernel; a negative code ``-1 - k`` is the caller's agent ``k``, for whose
-action the game stops and waits. Either way a learner's transition runs from one of its own
-decisions to its next, or to the end of the round, whoever ends it.
+Opponents are drawn for each episode from a *pool* of codes. A code of 0 or more is a scripted
+policy, which acts inside the kernel; a negative code ``-1 - k`` is the caller's agent ``k``, for
+whose action the game stops and waits. Either way a learner's transition runs from one of its own
+decisions to its next, or to the end of the episode, whoever ends it.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def continue_learners(rules, rows, books, index, actions, pool, episode, final_r
     final_rows : `state.ROW` array, shape ``(n,)``
         Written where the learner's episode ends: the game as it then was.
     forced : int8 array, shape ``(n_actions,)``, scratch, or None
-        If given, decisions of the learner's with one legal action are made for it, and a round
+        If given, decisions of the learner's with one legal action are made for it, and an episode
         without any other gives no transition.
     """
     rules, rows, books = unowned(rules), unowned(rows), unowned(books)

@@ -1,8 +1,8 @@
 """The game for Ray RLlib's new API stack: the AEC environment, and the masked network.
 
-`PocketUnoMultiAgentEnv` is one round a time, every seat an agent, for RLlib's own env runners.
-`rllib_batch` is the faster way to the same samples. Both train a `MaskedModule`, whose checkpoints
-say which game they are for, so that agents (`rllib_checkpoint`) can play with them.
+`PocketUnoMultiAgentEnv` is one round or match a time, every seat an agent, for RLlib's own env
+runners. `rllib_batch` is the faster way to the same samples. Both train a `MaskedModule`, whose
+checkpoints say which game they are for, so that agents (`rllib_checkpoint`) can play with them.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ class PocketUnoMultiAgentEnv(PettingZooEnv):
     Parameters
     ----------
     config : mapping, optional
-        RLlib's ``env_config``: the arguments of `aec.raw_env`, such as ``num_players``.
+        RLlib's ``env_config``: the arguments of `aec.raw_env`, such as ``num_players``,
+        ``episode`` and ``scores``.
 
     Notes
     -----
     An illegal action raises. RLlib's own check of environments plays actions without their mask,
-    so it needs ``environment(disable_env_checking=True)``. A seat that the round left without a
+    so it needs ``environment(disable_env_checking=True)``. A seat that the episode left without a
     decision has an observation when it is over, and no action that its payoff could go to: RLlib
     drops its episode.
     """
@@ -76,12 +77,12 @@ class PocketUnoMultiAgentEnv(PettingZooEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Deal a round; the observation of the seat that begins."""
+        """Start an episode; the observation of the seat that begins."""
         observations, infos = super().reset(seed=seed, options=options)
         return _renamed(observations), infos
 
     def step(self, action: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Act for the seat to act; at the end of a round all seats get observation and reward."""
+        """Act for the seat to act; at the end of an episode all get observation and reward."""
         observations, *rest = super().step(action)
         return _renamed(observations), *rest
 

@@ -33,7 +33,8 @@ class LearnerVecEnv(VecEnv):
     seed : int, optional
         As in `seed`, for the first `reset`.
     **options
-        ``reward``, ``max_cycles``, ``view``, ``skip_forced``: see `learner_games.LearnerOptions`.
+        ``episode``, ``reward``, ``max_cycles``, ``max_rounds``, ``scores``, ``view``,
+        ``skip_forced``: see `learner_games.LearnerOptions`.
 
     Attributes
     ----------
@@ -76,8 +77,8 @@ class LearnerVecEnv(VecEnv):
         """Deal new games and play to the learner's first decision in each.
 
         After `seed` the games are those of the seed; otherwise each reset deals others. After
-        ``set_options`` the next deal of each game follows its own ``"deck"`` and ``"dealer"``, as
-        in `gym.PocketUnoEnv.reset`.
+        ``set_options`` the next deal of each game follows its own ``"deck"``, ``"dealer"`` and
+        ``"scores"``, as in `gym.PocketUnoEnv.reset`.
         """
         games = self.games
         options = list(self._options)
@@ -122,12 +123,12 @@ class LearnerVecEnv(VecEnv):
         Returns
         -------
         observations : float32 or uint8, shape ``(num_envs, size)``
-            Those after the next deal where a round ended.
+            Those of the next episode where one ended.
         rewards : float32, shape ``(num_envs,)``
         dones : bool, shape ``(num_envs,)``
         infos : list of dict
-            Where a round ended, ``terminal_observation``, ``TimeLimit.truncated`` and ``end``, the
-            reason's name in lower case.
+            Where an episode ended, ``terminal_observation``, ``TimeLimit.truncated`` and ``end``,
+            the reason's name in lower case.
         """
         if self._actions is None:
             raise RuntimeError("there are no actions to wait for; call step_async() first")

@@ -23,7 +23,7 @@ class LearnerTorchEnv(EnvBase):
     """`num_envs` of `learner_games.LearnerGames` as a batched ``EnvBase``.
 
     The opponents move inside `step`, so a transition runs from one decision of the learner to its
-    next one, or to the end of the round.
+    next one, or to the end of the episode.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ class LearnerTorchEnv(EnvBase):
     device : device, optional
         Where the tensors are; the games are played on the CPU.
     **options
-        ``reward``, ``max_cycles``, ``view``, ``skip_forced``: see `learner_games.LearnerOptions`.
+        ``episode``, ``reward``, ``max_cycles``, ``max_rounds``, ``scores``, ``view``,
+        ``skip_forced``: see `learner_games.LearnerOptions`.
 
     Attributes
     ----------
@@ -45,11 +46,11 @@ class LearnerTorchEnv(EnvBase):
     Notes
     -----
     With batch size ``(num_envs,)``: ``"observation"`` float32 ``(size,)`` in [0, 1],
-    ``"action_mask"`` bool ``(n_actions,)``, all False when the round is over; ``"action"`` int64
+    ``"action_mask"`` bool ``(n_actions,)``, all False when the episode is over; ``"action"`` int64
     ``()``; ``"reward"`` float32 ``(1,)``; ``"done"``, ``"terminated"``, ``"truncated"`` bool
     ``(1,)``. The action spec holds the current masks, so ``rand_action`` is legal. An action that
-    is not raises ValueError, and no game has changed. ``reset(deck=..., dealer=...)``: as in
-    `gym.PocketUnoEnv.reset`, for every round that is dealt.
+    is not raises ValueError, and no game has changed. ``reset(deck=..., dealer=...,
+    scores=...)``: as in `gym.PocketUnoEnv.reset`, for every episode that is started.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class LearnerTorchEnv(EnvBase):
             start = self._generator.integers(2**64, dtype=np.uint64)
             games.start(start, np.flatnonzero(asked.reshape(-1).cpu().numpy()), kwargs)
         else:
-            # Where a round has ended the next one lies dealt already.
+            # Where an episode has ended the next one lies dealt already.
             again = asked.reshape(-1).cpu().numpy() & (games.ends == End.RUNNING)
             if again.any():
                 games.redeal(np.flatnonzero(again))

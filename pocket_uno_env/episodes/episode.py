@@ -118,7 +118,7 @@ def read_scores(rules: Rules, num_players: int, scores: Scores) -> np.ndarray:
             f"scores has {lines.max() if lines.min() >= 0 else lines.min()}; expected points from "
             f"0 to {rules.match_goal - 1}, with which the match is not over"
         )
-    return np.array(lines, np.int64)
+    return np.array(lines, np.int64, order="C")  # compiled code takes no other order
 
 
 @lru_cache(maxsize=64)

@@ -27,15 +27,19 @@ from pocket_uno_env.observation import canonical
 FORK = "fork" in multiprocessing.get_all_start_methods()
 
 
-def batch(threads: int) -> Batch:
-    made = Batch(20, "classic", 3, threads=threads)
+MATCHES = {"episode": "match", "reward": "match", "scores": "match"}
+
+
+def batch(threads: int, **options: Any) -> Batch:
+    made = Batch(20, "classic", 3, threads=threads, **options)
     made.reset(3)
     go_on(made)
     return made
 
 
 def aec(wrapped: bool) -> Any:
-    env = (pocket_uno_v0.env if wrapped else pocket_uno_v0.raw_env)(num_players=3, episode="match")
+    make = pocket_uno_v0.env if wrapped else pocket_uno_v0.raw_env
+    env = make(num_players=3, **MATCHES)
     env.reset(seed=4)
     go_on(env)
     return env
@@ -62,9 +66,9 @@ def games(view: str) -> LearnerGames:
     return made
 
 
-def vec() -> Any:
+def vec(**options: Any) -> Any:
     sb3_env = pytest.importorskip("pocket_uno_env.envs.sb3")
-    env = sb3_env.LearnerVecEnv(4, seed=8)
+    env = sb3_env.LearnerVecEnv(4, seed=8, **options)
     env.reset()
     go_on(env)
     return env
@@ -73,6 +77,7 @@ def vec() -> Any:
 OBJECTS: dict[str, Callable[[], Any]] = {
     "Batch": lambda: batch(1),
     "Batch, threads": lambda: batch(3),
+    "Batch, matches": lambda: batch(1, **MATCHES),
     "raw_env": lambda: aec(False),
     "env": lambda: aec(True),
     "PocketUnoEnv": lambda: single(False),
@@ -81,6 +86,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "LearnerGames": lambda: games("plain"),
     "LearnerGames, canonical": lambda: games("canonical"),
     "LearnerVecEnv": vec,
+    "LearnerVecEnv, matches": lambda: vec(**MATCHES),
     "Rules": lambda: Rules.preset("classic", stacking="any"),
     "ColorTables": lambda: canonical.color_tables(Rules(), 2),
 }

@@ -66,6 +66,60 @@ def test_the_shape_of_a_record() -> None:
         assert len(event) == (3 if event[1] in ("draw", "forced") else 2)
 
 
+@pytest.mark.parametrize("episode", ["round", "match"])
+def test_a_game_that_starts_at_scores_says_so(episode: str) -> None:
+    heads = ["format", "rules", "players", "seed", "match"]
+    options = {"scores": [30, 0, 200]}
+    for seed in range(4):
+        env = raw_env(seed, num_players=3, episode=episode)
+        env.reset(seed=seed, options=options)
+        list(play(env, Policy.GREEDY))
+        record = through_json(env.record())
+        assert list(record) == [*heads, "scores", "rounds"] and record["scores"] == [30, 0, 200]
+        check_record(record)
+        assert replay(record) == env.snapshot()
+        won = [entry["result"]["points"] for entry in record["rounds"]]
+        assert env.snapshot()["scores"] == np.sum([[30, 0, 200], *won], axis=0).tolist()
+        env.reset(seed=seed)
+        without = env.record()
+        assert list(without) == [*heads, "rounds"]
+        env.reset(seed=seed, options={"scores": [0, 0, 0]})
+        assert env.record() == without
+        zeros = {**through_json(without), "scores": [0, 0, 0]}  # a reader takes what says as much
+        check_record(zeros)
+        assert replay(zeros) == env.snapshot()
+
+
+def test_a_match_from_scores_ends_where_its_goal_is_reached() -> None:
+    env = raw_env(1, episode="match", scores=[249, 249])
+    list(play(env, Policy.GREEDY))
+    record = through_json(env.record())
+    assert len(record["rounds"]) == 1
+    check_record(record)
+    other = raw_env(1, episode="match", max_rounds=2)
+    list(play(other, Policy.GREEDY))
+    two = through_json(other.record())
+    assert len(two["rounds"]) == 2
+    for reader in (check_record, replay):
+        with pytest.raises(RecordError, match="the match was over|ends the match at"):
+            reader({**two, "scores": [249, 249]})
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [[1], [1, 2, 3], [-1, 0], [250, 0], [1.0, 2], [True, 0], ["1", 0], None, {"0": 1}, "match", 5],
+    ids=str,
+)
+def test_scores_that_are_none_are_refused_by_both_readers(scores: Any) -> None:
+    env = raw_env(1, scores=[20, 30])
+    list(play(env, Policy.GREEDY))
+    good = through_json(env.record())
+    for reader in (check_record, replay):
+        reader(good)
+        with pytest.raises(RecordError, match="scores: must be 2 integers from 0 to 249, not "):
+            reader({**good, "scores": scores})
+
+
 def test_a_record_from_a_row_seed_is_the_game_that_was_played() -> None:
     rules, index = Rules(), np.zeros(1, np.int64)
     rows = new_rows(1)
