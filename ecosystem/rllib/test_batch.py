@@ -15,14 +15,16 @@ from pocket_uno_env.envs.rllib import game_spaces, module_spec
 from pocket_uno_env.envs.rllib_batch import BatchEnvRunner, FragmentsToBatch, concatenate
 from pocket_uno_env.observation.encoders import COMPACT_SCALE
 from pocket_uno_env.rules.phases import End
+from pocket_uno_env.rules.rules import Rules
 
 GAMES, STEPS = 6, 120
 GAMMA, LAMBDA = 0.97, 0.9
 
 
-def make(rules="pocket", players=2, view="canonical", max_cycles=100):
+def make(rules="pocket", players=2, view="canonical", max_cycles=100, **options):
     settings = config(rules, players, env_runners=0, learners=0, games=GAMES, seed=5)
     game = {"rules": rules, "num_players": players, "max_cycles": max_cycles, "view": view}
+    game |= options
     return BatchEnvRunner(config=settings.environment(env_config=game), worker_index=0)
 
 
@@ -35,22 +37,26 @@ class Account:
         self.games.act = self.watch
         players = runner.env.batch.num_players
         self.seats = {(g, s): [] for g in range(GAMES) for s in range(players)}
-        self.first = dict.fromkeys(self.seats, 0)  # since the round began
+        self.first = dict.fromkeys(self.seats, 0)  # since the episode began
         self.told = dict.fromkeys(self.seats, 0)
         self.ends = set()
+        self.rounds = 0  # that paid and were followed by another of the match
 
     def watch(self, actions):
         for game, seat in enumerate(self.games.batch.to_act):
             seen = self.games.observations[game].copy(), self.games.masks[game].copy()
             self.seats[game, seat].append([*seen, actions[game], 0.0, False])
         self.act(actions)
-        for game in np.flatnonzero(self.games.ends != End.RUNNING):
-            self.ends.add(End(self.games.ends[game]))
+        for game, end in enumerate(self.games.ends):
+            over = end != End.RUNNING
+            self.ends.add(End(end))
+            self.rounds += not over and self.games.payoffs[game].any()
             for seat, payoff in enumerate(self.games.payoffs[game]):
                 made = self.seats[game, seat]
                 if len(made) > self.first[game, seat]:
-                    made[-1][3:] = payoff, True
-                self.first[game, seat] = len(made)
+                    made[-1][3:] = made[-1][3] + payoff, over
+                if over:
+                    self.first[game, seat] = len(made)
 
     def expected(self):
         """The lines of the next fragment: a decision, and whether it only ends what is known."""
@@ -65,12 +71,25 @@ class Account:
         return lines
 
 
+MATCHES = {"episode": "match", "reward": "match", "scores": [[245, 240], [0, 0]], "max_rounds": 4}
+SHORT = Rules.preset("pocket", hand_size=1, match_goal=40)
+"""Whoever can play wins: rounds end before some seat has had a decision."""
+
+
 @pytest.mark.parametrize("view", ["plain", "canonical"])
 @pytest.mark.parametrize(
-    ("rules", "players"), [("pocket", 2), ("pocket", 3), ("pocket", 4), ("mini", 2)]
+    ("rules", "players", "options"),
+    [
+        ("pocket", 2, {}),
+        ("pocket", 3, {}),
+        ("pocket", 4, {}),
+        ("mini", 2, {}),
+        ("pocket", 2, MATCHES),
+        (SHORT, 3, {"episode": "match", "reward": "points", "max_rounds": 5}),
+    ],
 )
-def test_a_fragment_holds_each_decision_once_with_what_came_of_it(rules, players, view):
-    runner = make(rules, players, view)
+def test_a_fragment_holds_each_decision_once_with_what_came_of_it(rules, players, options, view):
+    runner = make(rules, players, view, **options)
     runner.sample(num_timesteps=GAMES)
     account = Account(runner)
     runner._needs_initial_reset = True
@@ -92,6 +111,7 @@ def test_a_fragment_holds_each_decision_once_with_what_came_of_it(rules, players
         assert (logp[fragment.masks == 0] < -1e30).all()
         fragments.append(fragment)
     assert End.OUT in account.ends and (rules == "mini" or End.TRUNCATED in account.ends)
+    assert (account.rounds > 0) == bool(options)
     made = sum(map(len, account.seats.values()))
     waiting = sum(bool(seat) and not seat[-1][4] for seat in account.seats.values())
     assert sum(map(len, fragments)) == made - waiting == 5 * STEPS * GAMES - waiting
@@ -136,9 +156,11 @@ def as_episodes(fragment, players, rules):
         ).to_numpy()
 
 
-@pytest.mark.parametrize(("rules", "players"), [("mini", 2), ("pocket", 3)])
-def test_a_train_batch_is_what_rllibs_own_connectors_make(rules, players):
-    runner = make(rules, players, "plain")
+@pytest.mark.parametrize(
+    ("rules", "players", "options"), [("mini", 2, {}), ("pocket", 3, {}), ("pocket", 2, MATCHES)]
+)
+def test_a_train_batch_is_what_rllibs_own_connectors_make(rules, players, options):
+    runner = make(rules, players, "plain", **options)
     fragments = [runner.sample(num_timesteps=30 * GAMES)[0] for _ in range(2)]
     learner = learner_of(rules, players)
     pipeline = learner._learner_connector

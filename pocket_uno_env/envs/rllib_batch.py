@@ -1,6 +1,6 @@
 """The fast path to RLlib's PPO: an env runner on the compiled batch, and what learns from it.
 
-`BatchEnvRunner` plays many rounds at once, one policy in every seat, and hands over `Fragment`:
+`BatchEnvRunner` plays many games at once, one policy in every seat, and hands over `Fragment`:
 arrays, where RLlib's own env runners build a Python object for each episode. `FragmentsToBatch`
 makes of them what PPO's loss takes. Both are put in by the configuration::
 
@@ -30,9 +30,10 @@ from ray.rllib.utils.metrics import EPISODE_AGENT_RETURN_MEAN, EPISODE_LEN_MEAN
 from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
 
 from pocket_uno_env.batch import Batch
+from pocket_uno_env.episodes.episode import Scores
 from pocket_uno_env.observation.canonical import VIEWS, color_tables, plain_actions, to_view
 from pocket_uno_env.observation.encoders import COMPACT_SCALE
-from pocket_uno_env.rules.limits import MAX_CYCLES
+from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
@@ -54,9 +55,9 @@ class Fragment:
     logp, logits : float32, shapes ``(m,)`` and ``(m, n_actions)``
         The policy that acted, masked.
     rewards : float32
-        What the seat earned between this decision and its next one, or the end of the round.
+        What the seat earned between this decision and its next one, or the end of the episode.
     terminated : bool
-        Whether the round ended before the seat's next decision. If not, that is the next line.
+        Whether the episode ended before the seat's next decision. If not, that is the next line.
     bootstrap : bool
         A decision whose outcome is not known yet; it comes again in the next fragment. It stands
         here as the state that the line before it led to.
@@ -109,7 +110,7 @@ class BatchGames(VectorEnv[Any, Any, Any]):
     Parameters
     ----------
     num_envs : int
-    rules, num_players, reward, max_cycles
+    rules, num_players, reward, max_cycles, episode, max_rounds, scores
         As for `batch.Batch`.
     view : {"plain", "canonical"}
         Colours by name, or in the order of `canonical`; observations, masks and actions.
@@ -131,10 +132,16 @@ class BatchGames(VectorEnv[Any, Any, Any]):
         reward: str = "win",
         max_cycles: int = MAX_CYCLES,
         view: str = "plain",
+        episode: str = "round",
+        max_rounds: int = MAX_ROUNDS,
+        scores: Scores = None,
     ) -> None:
         if view not in VIEWS:
             raise ValueError(f"view is {view!r}; expected one of {list(VIEWS)}")
-        self.batch = Batch(num_envs, rules, num_players, reward=reward, max_cycles=max_cycles)
+        self.batch = Batch(
+            num_envs, rules, num_players, reward=reward, max_cycles=max_cycles, episode=episode,
+            max_rounds=max_rounds, scores=scores,
+        )  # fmt: skip
         self.num_envs = num_envs
         seen, action = game_spaces(self.batch.rules, num_players)
         self.single_observation_space, self.single_action_space = seen, action
@@ -149,7 +156,7 @@ class BatchGames(VectorEnv[Any, Any, Any]):
         self._orders = np.zeros((num_envs, self.batch.rules.colors), np.int64)
 
     def deal(self, seed: int) -> None:
-        """New rounds everywhere."""
+        """New games everywhere."""
         self.batch.reset(seed, self.masks, self.observations)
         self._look()
 
@@ -167,12 +174,13 @@ class BatchGames(VectorEnv[Any, Any, Any]):
 
 
 class BatchEnvRunner(SingleAgentEnvRunner):
-    """Plays ``num_envs_per_env_runner`` rounds side by side, the module in every seat.
+    """Plays ``num_envs_per_env_runner`` games side by side, the module in every seat.
 
     ``env_config`` holds the other arguments of `BatchGames`. Each `sample` returns one `Fragment`.
-    A round that is cut by ``max_cycles`` pays nothing, and counts as over. A decision whose
-    outcome is not known when a sample ends comes in the next one, with the probability that it was
-    taken with.
+    A round that is cut by ``max_cycles``, or a match by ``max_rounds``, pays nothing, and counts as
+    over. What the rounds of a match pay a seat before its first decision is no decision's reward.
+    A decision whose outcome is not known when a sample ends comes in the next one, with the
+    probability that it was taken with.
     """
 
     def make_env(self) -> None:
@@ -186,6 +194,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         entropy = np.random.SeedSequence(self._seed)
         self.env.deal(int(entropy.generate_state(1, np.uint64)[0]))
         self._lengths = np.zeros(self.num_envs, np.int64)
+        self._earned = np.zeros((self.num_envs, self._players))
         self._waiting: Fragment | None = None
         self._waiting_keys = np.zeros(0, np.int64)
         self._needs_initial_reset = False
@@ -210,7 +219,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         steps = -(-num_timesteps // self.num_envs)
         lines = self._start(steps)
         keys = np.concatenate([self._waiting_keys, np.zeros(steps * self.num_envs, np.int64)])
-        # The line of each seat's newest decision in the round, if it has made one.
+        # The line of each seat's newest decision in the episode, if it has made one.
         newest = np.full(self.num_envs * players, -1)
         newest[self._waiting_keys] = np.arange(len(self._waiting_keys))
         every = np.arange(self.num_envs)
@@ -225,11 +234,13 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             newest[keys[here]] = np.arange(now, now + self.num_envs)
             games.act(actions)
             self._lengths += 1
-            over = np.flatnonzero(games.ends != End.RUNNING)
-            if len(over):
-                _pay(lines, newest.reshape(-1, players), over, games.payoffs)
-                ended.append((self._lengths[over], games.payoffs[over], games.ends[over]))
-                self._lengths[over] = 0
+            self._earned += games.payoffs
+            over = games.ends != End.RUNNING
+            settled = np.flatnonzero(over | games.payoffs.any(axis=1))
+            if len(settled):
+                _pay(lines, newest.reshape(-1, players), settled, games.payoffs, over)
+                ended.append((self._lengths[over], self._earned[over], games.ends[over]))
+                self._lengths[over], self._earned[over] = 0, 0
         waiting = newest[newest >= 0]
         lines.bootstrap[waiting] = True
         self._waiting, self._waiting_keys = lines._take(waiting), keys[waiting]
@@ -272,11 +283,11 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         return actions.cpu().numpy().astype(np.int64), logp.cpu(), logits.cpu()
 
     def _log(self, made: int, ended: list[tuple[np.ndarray, ...]]) -> None:
-        """RLlib's metrics; `ended` are lengths, payoffs and ends of the rounds that are over."""
-        rounds = sum(len(lengths) for lengths, _, _ in ended)
+        """RLlib's metrics; `ended` are lengths, payoffs and ends of the episodes that are over."""
+        episodes = sum(len(lengths) for lengths, _, _ in ended)
         self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=made)
-        self._increase_sampled_metrics(made, rounds)
-        if not rounds:
+        self._increase_sampled_metrics(made, episodes)
+        if not episodes:
             return
         lengths, payoffs, ends = map(np.concatenate, zip(*ended, strict=True))
         self.metrics.log_value(EPISODE_LEN_MEAN, lengths.mean(), window=1)
@@ -286,12 +297,17 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             self.metrics.log_value(key, mean, window=1)
 
 
-def _pay(lines: Fragment, newest: np.ndarray, over: np.ndarray, payoffs: np.ndarray) -> None:
-    """Give the payoffs of the games in `over` to their seats' newest decisions, if there are."""
-    last = newest[over]
+def _pay(
+    lines: Fragment, newest: np.ndarray, index: np.ndarray, payoffs: np.ndarray, over: np.ndarray
+) -> None:
+    """Add the payoffs of the games of `index` to their seats' newest decisions, if there are.
+
+    `over` says of all games whether they have ended.
+    """
+    last = newest[index]
     decided = last >= 0
-    lines.rewards[last[decided]] = payoffs[over][decided]
-    lines.terminated[last[decided]] = True
+    lines.rewards[last[decided]] += payoffs[index][decided]
+    lines.terminated[last[decided & over[index, None]]] = True
     newest[over] = -1
 
 
