@@ -87,13 +87,13 @@ class raw_env(AECEnv):
         Decisions after which a round is truncated.
     max_rounds : int
         Rounds after which a match is truncated.
-    scores : optional
-        The points that episodes start with: a whole number for each seat, many such lines of which
-        each episode draws one, or ``"match"``: as they occur in matches; default 0 points each.
     render_mode : {None, "ansi", "rgb_array", "human"}
         What `render` shows (`modes.Renderer`): a text, a picture, or a window.
     render_seat : int or None
         Whose eyes it is seen with; None sees all hands.
+    scores : optional
+        The points that episodes start with: a whole number for each seat, many such lines of which
+        each episode draws one, or ``"match"``: as they occur in matches; default 0 points each.
 
     Raises
     ------

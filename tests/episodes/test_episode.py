@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,20 @@ def test_a_round_pays_what_it_did_to_the_chance_to_win_the_match(
     assert change.sum() == pytest.approx(0) and 0.05 < change[0] <= 1
     assert all(env.terminations.values()) == (episode == "round")
     assert env.rows["scores"][0, :2].tolist() == after
+
+
+def test_the_example_of_the_page_has_the_right_figures() -> None:
+    """Its code is run by the tests of all pages; here is what its text says."""
+    text = (Path(__file__).parents[2] / "docs" / "environment.md").read_text("utf-8")
+    text = " ".join(text.split())
+    env = one_round(reward="match", scores=[120, 80])
+    before, after = match_equity("pocket", [[120, 80], [145, 80]])[:, 0]
+    points = env.snapshot()["result"]["points"]
+    cards = len(env.snapshot()["hands"][1])
+    assert points == [25, 0] and cards == 9
+    assert f"120 to 80, which wins the match in {100 * before:.1f} % of all cases" in text
+    assert "It goes out against nine cards worth 25 points" in text
+    assert f"it wins in {100 * after:.1f} %, so the round pays it {after - before:.3f}," in text
 
 
 def test_the_round_that_wins_the_match_pays_the_rest() -> None:

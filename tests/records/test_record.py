@@ -101,7 +101,7 @@ def test_a_match_from_scores_ends_where_its_goal_is_reached() -> None:
     two = through_json(other.record())
     assert len(two["rounds"]) == 2
     for reader in (check_record, replay):
-        with pytest.raises(RecordError, match="the match was over|ends the match at"):
+        with pytest.raises(RecordError, match=r"the match was over|ends the match at"):
             reader({**two, "scores": [249, 249]})
 
 
