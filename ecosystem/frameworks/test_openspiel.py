@@ -21,13 +21,13 @@ from programs import run_example, run_page
 from pocket_uno_env import Rules, pocket_uno_v0
 from pocket_uno_env.agents import Agent, AgentError, load
 from pocket_uno_env.agents.trained.policy import PolicyAgent
-from pocket_uno_env.batch import reset_rows
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.envs.openspiel.bots import AgentBot, AgentPolicy, SpielAgent, information_states
 from pocket_uno_env.envs.openspiel.game import SHORT_NAME, PocketUnoGame
 from pocket_uno_env.envs.openspiel.game import load as load_game
 from pocket_uno_env.envs.openspiel.history import History
 from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.rows import reset_rows
 
 HOUSE = Rules.preset(
     "classic",
@@ -71,6 +71,24 @@ def test_openspiel_checks_random_games(rules: str | Rules, players: int) -> None
     pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
 
 
+def test_openspiel_checks_rounds_of_a_match() -> None:
+    name = f"{SHORT_NAME}(reward=match,scores=120:80)"
+    game = pyspiel.load_game(name)
+    assert game.parameters.scores == (120, 80)
+    assert (game.min_utility(), game.max_utility(), game.utility_sum()) == (-1, 1, 0)
+    assert pyspiel.load_game(str(game)) == game
+    assert pickle.loads(pickle.dumps(game)) == game
+    state = random_state(game, 1, 5)
+    again = game.deserialize_state(state.serialize())
+    assert again.line.rows["scores"].tolist() == state.line.rows["scores"].tolist()
+    assert state.line.rows["scores"][0, :2].tolist() == [120, 80]
+    seen = state.observation_tensor(state.current_player())
+    assert seen != random_state(pyspiel.load_game(SHORT_NAME), 1, 5).observation_tensor(0)
+    pyspiel.random_sim_test(
+        load_game("pocket", 3, max_decisions=80, reward="match", scores="0:249:7"), 1, True, False
+    )
+
+
 def test_openspiel_checks_points_and_the_deal_in_one_node() -> None:
     game = mini(30, reward="points")
     pyspiel.random_sim_test(game, num_sims=5, serialize=True, verbose=False)
@@ -100,6 +118,11 @@ def test_the_game_by_name(tmp_path: Path) -> None:
         ("rules=pockt", "unknown rules 'pockt'; expected one of"),
         ("rules=missing.toml", "cannot read missing.toml"),
         ("reward=money", "reward is 'money'; expected one of"),
+        ("scores=120:80:3", "expected a whole number for each of 2 seats"),
+        ("scores=120:x", "scores is '120:x'; expected points by seat, such as '120:80'"),
+        ("scores=120:-1", "scores is '120:-1'; expected points by seat"),
+        ("scores=0:250", "scores has 250; expected points from 0 to 249"),
+        ("rules=mini,reward=match", "pocket-uno equity --measure --rules mini --num-players 2"),
         ("deal=twice", "deal is 'twice'; expected one of"),
         ("deal=once", "too many for one chance node; deal card by card"),
         ("max_decisions=0", "max_decisions is 0"),
@@ -128,17 +151,21 @@ def test_a_state_goes_on_from_its_text() -> None:
     assert str(copied) != str(state) == str(again)
 
 
-@pytest.mark.parametrize("reward", ["win", "points"])
-def test_returns_are_what_the_environment_pays(reward: str) -> None:
+@pytest.mark.parametrize(
+    ("reward", "scores"),
+    [("win", ""), ("points", ""), ("match", ""), ("match", "120:80:240"), ("win", "5:0:249")],
+)
+def test_returns_are_what_the_environment_pays(reward: str, scores: str) -> None:
     """A record of the PettingZoo environment, told to OpenSpiel's game card by card."""
+    points = [int(text) for text in scores.split(":")] if scores else [0, 0, 0]
     for seed in range(8):
-        env = pocket_uno_v0.raw_env(num_players=3, reward=reward)
+        env = pocket_uno_v0.raw_env(num_players=3, reward=reward, scores=points)
         env.reset(seed=seed)
         greedy = load("greedy")
         while env.agents and not env.terminations[env.agent_selection]:
             env.step(greedy.act(env))
         (entry,) = env.record()["rounds"]
-        game = load_game("pocket", 3, reward=reward)
+        game = load_game("pocket", 3, reward=reward, scores=scores)
         kinds = game.parameters.rules.kind_ids
         state = game.new_initial_state()
         state.apply_action(entry["dealer"])
@@ -156,6 +183,9 @@ def test_returns_are_what_the_environment_pays(reward: str) -> None:
                 if state.is_chance_node():
                     state.apply_action(kinds[card])
         assert state.is_terminal()
+        assert state.line.rows["scores"].tolist() == env.rows["scores"].tolist()
+        low, high = game.min_utility(), game.max_utility()
+        assert low <= min(state.returns()) and max(state.returns()) <= high
         assert state.returns() == [env.rewards[f"player_{i}"] for i in range(3)]
         assert sum(state.returns()) == pytest.approx(0) and max(state.returns()) > 0
 

@@ -31,9 +31,10 @@ from pocket_uno_env.agents.rlcard import (
     to_rlcard,
 )
 from pocket_uno_env.agents.scripted.policies import Policy
-from pocket_uno_env.batch import Batch, reset_rows
+from pocket_uno_env.batch import Batch
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.rows import reset_rows
 from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.phases import Phase
 

@@ -70,6 +70,7 @@ def test_an_illegal_action_raises() -> None:
         {},
         {"num_players": 3, "opponents": ["greedy", "random"], "reward": "points"},
         {"rules": "classic", "view": "canonical", "skip_forced": True, "max_cycles": 60},
+        {"episode": "match", "reward": "match", "scores": "match", "max_rounds": 4},
     ],
 )
 def test_the_batched_environment_plays_what_the_native_vec_env_plays(kwargs: dict) -> None:
@@ -96,6 +97,20 @@ def test_the_batched_environment_plays_what_the_native_vec_env_plays(kwargs: dic
             assert np.array_equal(after["observation"][i].numpy(), infos[i]["terminal_observation"])
             assert not after["action_mask"][i].any()
     assert ended > 20
+
+
+def test_scores_of_a_reset_hold_for_its_episodes_alone() -> None:
+    env = LearnerTorchEnv(4, scores=[10, 20], max_cycles=40, seed=1)
+    rows = env.games.rows
+    before = env.reset(scores=[30, 40])
+    assert rows["scores"][:, :2].tolist() == [[30, 40]] * 4
+    chosen = torch.tensor([True, False, False, True])[:, None]
+    env.reset(before.clone().set("_reset", chosen), scores=[[50, 60]])
+    assert rows["scores"][:, :2].tolist() == [[50, 60], [30, 40], [30, 40], [50, 60]]
+    env.rollout(60, break_when_any_done=False, auto_reset=False, tensordict=env.reset())
+    assert rows["scores"][:, :2].tolist() == [[10, 20]] * 4
+    with pytest.raises(ValueError, match="expected a whole number for each of 2 seats"):
+        env.reset(scores=[1, 2, 3])
 
 
 def test_any_games_can_be_dealt_anew() -> None:

@@ -8,6 +8,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from rllib_pettingzoo import config
 
+from pocket_uno_env import match_equity
 from pocket_uno_env.envs.rllib import PocketUnoMultiAgentEnv
 
 PLAYERS = (2, 3, 4)
@@ -45,6 +46,31 @@ def test_only_the_seat_to_act_is_asked_and_all_are_paid_at_the_end(players):
         assert returns == pytest.approx(payoffs(env))
         ended += terminated["__all__"]
     assert ended > 3
+
+
+def test_rounds_of_a_match_are_paid_as_they_end():
+    scores = [150, 120, 200]
+    options = {"episode": "match", "reward": "match", "scores": scores, "max_rounds": 3}
+    env = PocketUnoMultiAgentEnv({"num_players": 3, "max_cycles": 400, **options})
+    generator = np.random.default_rng(1)
+    rounds = 0
+    for seed in range(10):
+        observations, _ = env.reset(seed=seed)
+        returns, over = defaultdict(float), False
+        while not over:
+            (agent,) = observations
+            mask = observations[agent]["action_mask"]
+            action = int(generator.choice(np.flatnonzero(mask)))
+            observations, rewards, terminated, truncated, _ = env.step({agent: action})
+            over = terminated["__all__"] or truncated["__all__"]
+            for one, reward in rewards.items():
+                returns[one] += reward
+        after = env.env.snapshot()["scores"]
+        change = match_equity("pocket", after) - match_equity("pocket", scores)
+        assert list(returns[one] for one in env.possible_agents) == pytest.approx(change.tolist())
+        assert terminated["__all__"] == (max(after) >= 250)
+        rounds += len(env.env.record()["rounds"])
+    assert rounds > 12
 
 
 def test_an_illegal_action_is_refused():
