@@ -6,7 +6,7 @@ What notebooks and programs need is here; `program` is evaluate.py.
 |---|---|
 | `line_ups` | designs: which agents meet at which places |
 | `matches` | the kernels: rounds and matches in parallel, from common deals |
-| `arena` | matched games between agents, in chunks; `play` |
+| `arena`, `games` | matched games between agents, in chunks; `play`; their results |
 | `behavior`, `draw_luck` | counts of what agents do; the luck of their draws |
 | `fingerprint`, `plan` | whether an agent has changed; everything that decides a tournament |
 | `tournament`, `journal` | runs a plan task by task; keeps the results on disk |
@@ -16,8 +16,9 @@ What notebooks and programs need is here; `program` is evaluate.py.
 | `report` | the report, and its tables, plots and page |
 """
 
-from .arena import ArenaError, Chunk, Games, GameSetup, play
+from .arena import Chunk, GameSetup, play
 from .behavior import opening_hands
+from .games import ArenaError, Games
 from .line_ups import DesignError, line_ups
 from .plan import Plan, plan_of
 from .report.report import compare

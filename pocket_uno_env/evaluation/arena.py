@@ -22,9 +22,9 @@ from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.arguments import check_seed
 from pocket_uno_env.records.record import game_record
 from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
-from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
+from .games import ArenaError, Games, joined
 from .line_ups import line_ups
 from .matches import Book, FinishedGames, advance, apply_actions, deal_games, transcripts
 
@@ -41,10 +41,6 @@ EPISODES = ("round", "match")
 
 _PYTHON = -1
 """In place of a policy: the agent is not compiled and is asked in Python."""
-
-
-class ArenaError(ValueError):
-    """An argument of `play` is out of range; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,95 +89,6 @@ def check_number(name: str, value: int) -> None:
     """Raise ArenaError unless `value` is from 1 to ``MOST[name]``."""
     if not 1 <= value <= MOST[name]:
         raise ArenaError(f"{name} is {value}; expected a number from 1 to {MOST[name]:,}")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Games:
-    """The results of one line-up, with a row for each deal and a column for each rotation.
-
-    There are n rotations at a table of n, or as many as `count_rotations` says.
-
-    Attributes
-    ----------
-    lineup : tuple of int
-        The agents at the table, clockwise, by their number in what was given to `play`; the seats
-        of the first rotation. In rotation r the agent at place p of the line-up sits in seat
-        ``(p + r) % n``.
-    names : tuple of str
-        The agents' names, place by place.
-    winner : int8 array, shape ``(deals, rotations)``
-        The winner's place in the line-up, or -1 where there is none: a round was blocked or
-        truncated, a match had too many rounds.
-    points : int32 array, shape ``(deals, rotations, n)``
-        What the agent at each place scored; of a match, in all its rounds.
-    end : uint8 array, shape ``(deals, rotations)``
-        `phases.End` of the last round.
-    decisions, rounds : int32 array, shape ``(deals, rotations)``
-    """
-
-    lineup: tuple[int, ...]
-    names: tuple[str, ...]
-    winner: np.ndarray
-    points: np.ndarray
-    end: np.ndarray
-    decisions: np.ndarray
-    rounds: np.ndarray
-
-    @property
-    def deals(self) -> int:
-        """How many deals were played."""
-        return len(self.winner)
-
-    @property
-    def rotations(self) -> int:
-        """How many games of each deal were played."""
-        return int(self.winner.shape[1])
-
-    @property
-    def agents(self) -> list[int]:
-        """The agents, each once, in the order of the line-up."""
-        return list(dict.fromkeys(self.lineup))
-
-    def name(self, agent: int) -> str:
-        """The name of `agent`."""
-        return self.names[self.places(agent)[0]]
-
-    def win_rates(self, agent: int) -> np.ndarray:
-        """The win rate of `agent` in each block: float64, shape ``(deals,)``, in [0, 1].
-
-        Averaged over the rotations, and over its places if it has several. A round without a
-        winner counts 1/n for everyone.
-        """
-        places = self.places(agent)
-        shares = np.isin(self.winner, places) / len(places)
-        shares[self.winner < 0] = 1 / len(self.lineup)
-        return np.asarray(shares.mean(axis=1))
-
-    def mean_points(self, agent: int) -> np.ndarray:
-        """The points per game that `agent` scored in each block: float64, shape ``(deals,)``."""
-        return np.asarray(self.points[:, :, self.places(agent)].mean(axis=(1, 2)))
-
-    def count(self, end: End) -> int:
-        """How many games ended this way."""
-        return int((self.end == end).sum())
-
-    def first(self, deals: int) -> Games:
-        """The first `deals` deals."""
-        return Games(self.lineup, self.names, *(getattr(self, name)[:deals] for name in COLUMNS))
-
-    def places(self, agent: int) -> list[int]:
-        """The places of `agent` in the line-up; ArenaError if it has none."""
-        places = [place for place, number in enumerate(self.lineup) if number == agent]
-        if not places:
-            raise ArenaError(
-                f"agent {agent!r} does not play in this line-up; expected one of {self.agents}, "
-                "an agent's number in what was given to play"
-            )
-        return places
-
-
-COLUMNS = ("winner", "points", "end", "decisions", "rounds")
-"""The arrays of `Games`."""
 
 
 def play(
@@ -281,12 +188,6 @@ def count_rotations(lineup: Sequence[int], agents: Sequence[Agent]) -> int:
     if not all(agents[number].deterministic for number in table):
         return n
     return next(by for by in range(1, n + 1) if n % by == 0 and table[by:] + table[:by] == table)
-
-
-def joined(chunks: Sequence[Games]) -> Games:
-    """Consecutive chunks of one line-up as one."""
-    fields = [np.concatenate([getattr(of, name) for of in chunks]) for name in COLUMNS]
-    return Games(chunks[0].lineup, chunks[0].names, *fields)
 
 
 class Chunk:

@@ -38,9 +38,9 @@ from pocket_uno_env.files import (
 )
 from pocket_uno_env.rules.phases import End
 
-from .arena import COLUMNS, Games
 from .behavior import Stat
 from .draw_luck import FEATURES
+from .games import COLUMNS, Games
 from .plan import Plan, Task
 from .tournament import Played
 

@@ -30,8 +30,8 @@ from pocket_uno_env.evaluation.statistics.ratings import rate_against
 from pocket_uno_env.files import FileError, read_json, whole_file
 from pocket_uno_env.rules.rules import PRESETS
 
-from .arena import Games
 from .fingerprint import fingerprint
+from .games import Games
 from .journal import PLAN, DiskJournal
 from .plan import Plan, plan_of
 from .tournament import Played, run

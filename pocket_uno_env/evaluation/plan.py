@@ -17,13 +17,13 @@ from pocket_uno_env.rules.rules import Rules
 
 from .arena import (
     CHUNK_DEALS,
-    ArenaError,
     GameSetup,
     check_line_up,
     check_number,
     count_rotations,
 )
 from .fingerprint import fingerprint
+from .games import ArenaError
 from .line_ups import line_ups
 from .statistics.sprt import Sprt
 

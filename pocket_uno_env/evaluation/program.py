@@ -30,7 +30,7 @@ from pocket_uno_env.agents.registry import runs_code, usages
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text
 from pocket_uno_env.evaluation import ladder
-from pocket_uno_env.evaluation.arena import ArenaError
+from pocket_uno_env.evaluation.games import ArenaError
 from pocket_uno_env.evaluation.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.line_ups import DesignError, check_design
 from pocket_uno_env.evaluation.plan import Plan, plan_of

@@ -19,9 +19,10 @@ import numpy as np
 
 from pocket_uno_env.agents.agent import Agent
 
-from .arena import Chunk, Games, joined
+from .arena import Chunk
 from .behavior import count_behavior
 from .draw_luck import draw_luck
+from .games import Games, joined
 from .plan import Plan, Task
 
 

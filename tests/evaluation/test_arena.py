@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load, names
-from pocket_uno_env.evaluation.arena import COLUMNS, MOST, ArenaError, count_rotations, play
+from pocket_uno_env.evaluation.arena import MOST, count_rotations, play
+from pocket_uno_env.evaluation.games import COLUMNS, ArenaError
 from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.records.record import from_actions, positions, replay
 from pocket_uno_env.reference.referee import check_record

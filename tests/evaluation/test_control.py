@@ -6,8 +6,9 @@ import pytest
 from pocket_uno_env.agents import load
 from pocket_uno_env.evaluation import behavior
 from pocket_uno_env.evaluation import draw_luck as control
-from pocket_uno_env.evaluation.arena import Chunk, GameSetup, joined
+from pocket_uno_env.evaluation.arena import Chunk, GameSetup
 from pocket_uno_env.evaluation.draw_luck import FEATURES, draw_luck
+from pocket_uno_env.evaluation.games import joined
 from pocket_uno_env.evaluation.statistics.estimates import mean_estimate
 from pocket_uno_env.evaluation.statistics.luck_adjustment import (
     adjusted,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pocket_uno_env.agents import load
-from pocket_uno_env.evaluation.arena import Games, play
+from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.games import Games
 from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.evaluation.statistics.ratings import (
     ELO,

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from pocket_uno_env.evaluation.arena import COLUMNS
+from pocket_uno_env.evaluation.games import COLUMNS
 from pocket_uno_env.evaluation.line_ups import line_ups
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.ray_workers import RayWorkers

@@ -18,8 +18,9 @@ from tournaments import make
 
 from pocket_uno_env.agents import AgentError, ObservationAgent, load
 from pocket_uno_env.evaluation import workers
-from pocket_uno_env.evaluation.arena import COLUMNS, ArenaError, play
+from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.evaluation.fingerprint import fingerprint
+from pocket_uno_env.evaluation.games import COLUMNS, ArenaError
 from pocket_uno_env.evaluation.journal import CHUNKS, PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.plan import Plan
 from pocket_uno_env.evaluation.statistics.sprt import Sprt

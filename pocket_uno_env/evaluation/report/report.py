@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent
-from pocket_uno_env.evaluation.arena import Games
+from pocket_uno_env.evaluation.arena import GameSetup
 from pocket_uno_env.evaluation.behavior import profile
 from pocket_uno_env.evaluation.fingerprint import fingerprint
+from pocket_uno_env.evaluation.games import Games
 from pocket_uno_env.evaluation.plan import Plan, plan_of
 from pocket_uno_env.evaluation.statistics.estimates import (
     CONFIDENCE,

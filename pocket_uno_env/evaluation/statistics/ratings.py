@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pocket_uno_env.evaluation.arena import Games
+from pocket_uno_env.evaluation.games import Games
 
 from .estimates import CONFIDENCE, Estimate
 
