@@ -18,7 +18,7 @@ What notebooks and programs need is here; `program` is evaluate.py.
 
 from .arena import Chunk, GameSetup, play
 from .behavior import opening_hands
-from .games import ArenaError, Games
+from .games import ArenaError, Games, round_rate
 from .line_ups import DesignError, line_ups
 from .plan import Plan, plan_of
 from .report.report import compare
@@ -48,5 +48,6 @@ __all__ = [
     "rate_against",
     "rate_estimate",
     "ratings",
+    "round_rate",
     "verdict",
 ]

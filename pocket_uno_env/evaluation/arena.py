@@ -264,7 +264,10 @@ class Chunk:
         book = self.book
         winner = np.where(book.winner < 0, -1, (book.winner - self.rotation) % n).astype(np.int8)
         seats = (np.arange(n)[None, :] + self.rotation[:, None]) % n
-        points = np.take_along_axis(book.points, seats, axis=1).astype(np.int32)
+        points, won = (
+            np.take_along_axis(of_seat, seats, axis=1).astype(np.int32)
+            for of_seat in (book.points, book.rounds_won)
+        )
         shape = (self.count, self.rotations)
         return Games(
             self.lineup,
@@ -274,6 +277,7 @@ class Chunk:
             np.array(self.rows["end"]).reshape(shape),
             book.decisions.astype(np.int32).reshape(shape),
             book.rounds.astype(np.int32).reshape(shape),
+            won.reshape(*shape, n),
         )
 
     def finished_games(self) -> FinishedGames:

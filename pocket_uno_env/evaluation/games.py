@@ -9,7 +9,7 @@ import numpy as np
 
 from pocket_uno_env.rules.phases import End
 
-from .statistics.estimates import ratio_blocks
+from .statistics.estimates import CONFIDENCE, Estimate, rate_estimate, ratio_blocks
 
 
 class ArenaError(ValueError):
@@ -38,6 +38,8 @@ class Games:
     end : uint8 array, shape ``(deals, rotations)``
         `phases.End` of the last round.
     decisions, rounds : int32 array, shape ``(deals, rotations)``
+    rounds_won : int32 array, shape ``(deals, rotations, n)``
+        How many rounds the agent at each place won.
     """
 
     lineup: tuple[int, ...]
@@ -47,6 +49,7 @@ class Games:
     end: np.ndarray
     decisions: np.ndarray
     rounds: np.ndarray
+    rounds_won: np.ndarray
 
     @property
     def deals(self) -> int:
@@ -78,9 +81,31 @@ class Games:
         shares[self.winner < 0] = 1 / len(self.lineup)
         return np.asarray(shares.mean(axis=1))
 
+    def count_rounds_won(self, agent: int) -> np.ndarray:
+        """How many rounds of each block `agent` won: float64, shape ``(deals,)``.
+
+        The mean over its places if it has several. A round without a winner counts 1/n for
+        everyone.
+        """
+        won = self.rounds_won[:, :, self.places(agent)].mean(axis=2)
+        unwon = self.rounds - self.rounds_won.sum(axis=2)
+        return np.asarray((won + unwon / len(self.lineup)).sum(axis=1))
+
+    def round_win_rates(self, agent: int) -> np.ndarray:
+        """The share of rounds that `agent` won, as values by block: float64, shape ``(deals,)``.
+
+        Matches have different numbers of rounds, and each round counts the same: these are
+        `ratio_blocks`, whose mean is the share of all rounds; `round_rate` has the interval.
+        """
+        return ratio_blocks(self.count_rounds_won(agent), self.rounds.sum(axis=1))
+
     def mean_points(self, agent: int) -> np.ndarray:
-        """The points per game that `agent` scored in each block: float64, shape ``(deals,)``."""
-        return np.asarray(self.points[:, :, self.places(agent)].mean(axis=(1, 2)))
+        """The points per round that `agent` scored, as values by block: float64, ``(deals,)``.
+
+        Of matches `ratio_blocks`, as in `round_win_rates`.
+        """
+        points = self.points[:, :, self.places(agent)].mean(axis=2)
+        return ratio_blocks(points.sum(axis=1), self.rounds.sum(axis=1))
 
     def count(self, end: End) -> int:
         """How many games ended this way."""
@@ -101,8 +126,14 @@ class Games:
         return places
 
 
-COLUMNS = ("winner", "points", "end", "decisions", "rounds")
+COLUMNS = ("winner", "points", "end", "decisions", "rounds", "rounds_won")
 """The arrays of `Games`."""
+
+
+def round_rate(games: Games, agent: int, confidence: float = CONFIDENCE) -> Estimate:
+    """The share of rounds, also of matches, that `agent` won, with its interval."""
+    unit = float(1 / games.rounds.mean())
+    return rate_estimate(games.round_win_rates(agent), confidence, unit)
 
 
 def joined(chunks: Sequence[Games]) -> Games:

@@ -44,7 +44,7 @@ from .games import COLUMNS, Games
 from .plan import Plan, Task
 from .tournament import Played
 
-FORMAT = "uno-tournament/2"
+FORMAT = "uno-tournament/3"
 PLAN = "plan.json"
 CHUNKS = "chunks.sqlite"
 SECONDS = 2.0
@@ -236,7 +236,10 @@ def read_plan(folder: Path) -> tuple[Plan, dict[str, Any]]:
         raise JournalError(str(error)) from error
     if not isinstance(fields, dict) or fields.get("format") != FORMAT:
         found = fields.get("format") if isinstance(fields, dict) else None
-        raise JournalError(f"{path} is of the format {str(found)[:80]!r}, not {FORMAT!r}")
+        raise JournalError(
+            f"{path} is of the format {str(found)[:80]!r}, not {FORMAT!r}, so that this version "
+            "cannot go on with it; start a new run"
+        )
     try:
         for name in ("plan", "about"):
             if not isinstance(fields.get(name), dict):
@@ -278,6 +281,7 @@ def _layout(plan: Plan, task: Task) -> dict[str, tuple[str, tuple[int, ...]]]:
         "end": ("<u1", games),
         "decisions": ("<i4", games),
         "rounds": ("<i4", games),
+        "rounds_won": ("<i4", (*games, n)),
     }
     if plan.behavior:
         found["behavior"] = ("<i8", (n, n, len(Stat)))
@@ -343,6 +347,8 @@ def _check(played: Played) -> None:
         and (games.points >= 0).all()
         and (games.decisions >= 0).all()
         and (games.rounds > 0).all()
+        and (games.rounds_won >= 0).all()
+        and (games.rounds_won.sum(axis=2) <= games.rounds).all()
         and (played.behavior is None or (played.behavior >= 0).all())
         and (played.luck is None or np.isfinite(played.luck).all())
     )

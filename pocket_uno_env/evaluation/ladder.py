@@ -4,9 +4,9 @@
     evaluate.py ladder --measure --rules pocket --num-players 2 --deals 10000
 
 A new agent plays every agent of the ladder on common deals, and gets the rating that best explains
-its results given the ratings of the ladder. A ladder is a file in
-``pocket_uno_env/evaluation/ladders/``, with a version that is raised when it is measured again;
-quote ratings with it.
+its results given the ratings of the ladder. A ladder is measured by matches, and has the ratings by
+their rounds beside, or by single rounds. It is a file in ``pocket_uno_env/evaluation/ladders/``,
+with a version that is raised when it is measured again; quote ratings with it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ import tyro
 from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.cli.progress import Display
 from pocket_uno_env.evaluation.report.report import tournament_report
-from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
+from pocket_uno_env.evaluation.statistics.estimates import Estimate, rate_estimate
 from pocket_uno_env.evaluation.statistics.ratings import rate_against
 from pocket_uno_env.files import FileError, read_json, whole_file
 from pocket_uno_env.rules.rules import PRESETS
 
+from .arena import EPISODES
 from .fingerprint import fingerprint
-from .games import Games
+from .games import Games, round_rate
 from .journal import PLAN, DiskJournal
 from .plan import Plan, plan_of
 from .tournament import Played, run
@@ -69,6 +70,8 @@ class _Ladder:
     format: Literal["uno-ladder/1"]
     version: int
     ratings: dict[str, _Rating]
+    episode: Literal["round", "match"] = "round"
+    round_ratings: dict[str, _Rating] = field(default_factory=dict)
 
 
 @dataclass
@@ -86,6 +89,9 @@ class Options:
     """Deals against each agent of the ladder, each in all seat rotations."""
     seed: int = 0
     """The same seed gives the same deals."""
+    episode: str | None = None
+    """What is played with a deal: a round, or a match, whose rounds are rated beside. By default
+    what the ladder was measured by, and matches to measure it."""
     processes: int = 0
     """Processes to play in; 0 chooses a number."""
     ray: str | None = None
@@ -106,6 +112,8 @@ def path(rules: str, num_players: int) -> Path:
 def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
     """A ladder: ``version``, ``rules``, ``deals``, ``command``, ``ratings``, ``win_rates``, ...
 
+    One measured by matches has the ``episode`` "match" and, by their rounds, ``round_ratings``.
+
     Raises
     ------
     LadderError
@@ -121,7 +129,9 @@ def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
         )
     try:
         found: dict[str, Any] = read_json(file)
-        convert(found, _Ladder)
+        checked = convert(found, _Ladder)
+        if checked.episode == "match" and checked.round_ratings.keys() != checked.ratings.keys():
+            raise ValidationError("round_ratings are not of the same agents as ratings")
     except (FileError, ValidationError) as error:
         raise LadderError(f"the ladder {file} is damaged: {error}; measure it anew") from error
     return found
@@ -133,10 +143,13 @@ def climb(options: Options, display: Display) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``ladder`` (its name), ``version``, ``deals``, ``seed``, ``rungs`` (name to rating) and
-        ``agents``: for each its ``rating`` and its ``win_rates`` against the rungs, all with
-        ``mean``, ``low``, ``high``.
+        ``ladder`` (its name), ``version``, ``deals``, ``seed``, ``episode``, ``rungs`` (name to
+        rating) and ``agents``: for each its ``rating`` and its ``win_rates`` against the rungs, all
+        with ``mean``, ``low``, ``high``. Where matches were played, ``round_rungs``,
+        ``round_rating`` and ``round_win_rates`` are the same by their rounds.
     """
+    if options.episode not in (None, *EPISODES):
+        raise LadderError(f"episode is {options.episode!r}; expected {' or '.join(EPISODES)}")
     if options.measure:
         return _measure(options, display)
     if not options.agents:
@@ -151,28 +164,42 @@ def climb(options: Options, display: Display) -> dict[str, Any]:
 
 
 def _placed(options: Options, known: dict[str, Any], display: Display) -> dict[str, Any]:
+    name = path(options.rules, options.num_players).stem
+    measured = known.get("episode", "round")
+    episode = options.episode or measured
+    if episode == "match" and measured == "round":
+        raise LadderError(
+            f"the ladder {name} was measured by rounds alone; expected --episode round, or measure "
+            f"it by matches: {_command(options, episode)}"
+        )
+    both = episode == "match"
+    rungs = known["ratings" if episode == measured else "round_ratings"]
     result: dict[str, Any] = {
         "format": "uno-placing/1",
-        "ladder": path(options.rules, options.num_players).stem,
+        "ladder": name,
         "version": known["version"],
         "deals": options.deals,
         "seed": options.seed,
+        "episode": episode,
         "num_players": options.num_players,
-        "rungs": known["ratings"],
+        "rungs": rungs,
+        **({"round_rungs": known["round_ratings"]} if both else {}),
         "agents": {},
     }
     for spec in dict.fromkeys(options.agents):
-        names = [spec, *(name for name in known["ratings"] if name != spec)]
-        plan, agents = _plan(options, names, "gauntlet")
+        names = [spec, *(name for name in rungs if name != spec)]
+        plan, agents = _plan(options, names, "gauntlet", episode)
         played = _played(options, spec, plan, agents, display)
         games = [of.games for of in played]
-        elo = {name: rating["mean"] for name, rating in known["ratings"].items()}
-        rating = rate_against(games, elo)
-        result["agents"][spec] = {
+        found = result["agents"][spec] = {
             "fingerprint": fingerprint(agents[0]),
-            "rating": _plain(rating),
+            "rating": _plain(rate_against(games, _means(rungs))),
             "win_rates": {of.names[-1]: _rate(of) for of in games},
         }
+        if both:
+            elo = _means(known["round_ratings"])
+            found["round_rating"] = _plain(rate_against(games, elo, rounds=True))
+            found["round_win_rates"] = {of.names[-1]: _round_rate(of) for of in games}
     return result
 
 
@@ -189,7 +216,9 @@ def _measure(options: Options, display: Display) -> dict[str, Any]:
 
 def _measured(options: Options, display: Display, out: IO[str]) -> dict[str, Any]:
     names = [*RUNGS, *MORE_RUNGS.get(options.rules, ())]
-    plan, agents = _plan(options, names, "round-robin")
+    episode = options.episode or "match"
+    both = episode == "match"
+    plan, agents = _plan(options, names, "round-robin", episode)
     played = _played(options, "ladder", plan, agents, display)
     report = tournament_report(plan, agents, played, "round-robin", rules_name=options.rules)
     file = path(options.rules, options.num_players)
@@ -203,29 +232,42 @@ def _measured(options: Options, display: Display, out: IO[str]) -> dict[str, Any
         "num_players": options.num_players,
         "deals": options.deals,
         "seed": options.seed,
-        "command": f"evaluate.py ladder --measure --rules {options.rules} --num-players "
-        f"{options.num_players} --deals {options.deals} --seed {options.seed}",
+        "episode": episode,
+        "command": _command(options, episode),
         "versions": report["versions"],
         "fingerprints": {agent["name"]: agent["fingerprint"] for agent in report["agents"]},
         "ratings": report["ratings"]["elo"],
-        "win_rates": [{"agents": list(of.games.names), **_rate(of.games)} for of in played],
+        **({"round_ratings": report["ratings"]["round_elo"]} if both else {}),
+        "win_rates": [
+            {
+                "agents": list(of.games.names),
+                **_rate(of.games),
+                **({"rounds": _round_rate(of.games)} if both else {}),
+            }
+            for of in played
+        ],
     }
     print(json.dumps(found, indent=1), file=out)
     return {
         "ladder": file.stem,
         "version": version,
         "deals": options.deals,
+        "episode": episode,
         "num_players": options.num_players,
         "rungs": found["ratings"],
+        **({"round_rungs": found["round_ratings"]} if both else {}),
         "agents": {},
     }
 
 
 def table(placed: dict[str, Any]) -> Table:
-    """The ladder with the agents placed on it, as a table."""
+    """The ladder with the agents placed on it, as a table of 80 columns or less."""
     from rich.table import Table
 
+    both = placed["episode"] == "match"
+    kinds = {"": "by matches", "round_": "by rounds"} if both else {"": "rating"}
     made = Table(
+        padding=(0, 0 if both else 1),
         title=f"Ladder {placed['ladder']}, version {placed['version']}",
         caption="Elo's scale: 400 more win ten times as often. "
         + (
@@ -239,29 +281,46 @@ def table(placed: dict[str, Any]) -> Table:
     )
     made.add_column("", no_wrap=True)
     made.add_column("agent", overflow="fold")
-    rows = [(rating["mean"], name, rating, False) for name, rating in placed["rungs"].items()]
-    for name, found in placed["agents"].items():
-        rows.append((found["rating"]["mean"], name, found["rating"], True))
-    rates = next(iter(placed["agents"].values()))["win_rates"] if placed["agents"] else {}
-    for heading in ("rating", "interval", *["win rate"] * bool(rates)):
-        made.add_column(heading, justify="right", no_wrap=True)
-    for mean, name, rating, new in sorted(rows, key=lambda row: -row[0]):
-        rate = rates.get(name) if not new else None
-        fixed = rating["low"] == rating["high"]
-        made.add_row(
-            ">" if new else "",
-            name,
-            f"{mean:.0f}",
-            "" if fixed else f"{rating['low']:.0f}-{rating['high']:.0f}",
-            *[f"{rate['mean']:.1%}" if rate else ""] * bool(rates),
-            style="bold" if new else None,
-        )
+    first = next(iter(placed["agents"].values()), None)
+    for heading in kinds.values():
+        for column in (heading, "interval", *["win rate"] * (first is not None)):
+            made.add_column(column, justify="right", no_wrap=True)
+    rows = [(placed["rungs"][name]["mean"], name, False) for name in placed["rungs"]]
+    rows += [(found["rating"]["mean"], name, True) for name, found in placed["agents"].items()]
+    for _, name, new in sorted(rows, key=lambda row: -row[0]):
+        cells = []
+        for kind in kinds:
+            if new:
+                rating = placed["agents"][name][f"{kind}rating"]
+            else:
+                rating = placed[f"{kind}rungs"][name]
+            fixed = rating["low"] == rating["high"]
+            cells += [
+                f"{rating['mean']:.0f}",
+                "" if fixed else f"{rating['low']:.0f}-{rating['high']:.0f}",
+            ]
+            if first is not None:
+                rate = None if new else first[f"{kind}win_rates"].get(name)
+                cells.append(f"{rate['mean']:.1%}" if rate else "")
+        made.add_row(">" if new else "", name, *cells, style="bold" if new else None)
     return made
 
 
-def _plan(options: Options, names: Sequence[str], design: str) -> tuple[Plan, list[Agent]]:
+def _command(options: Options, episode: str) -> str:
+    """The command line that measures a ladder."""
+    return (
+        f"evaluate.py ladder --measure --rules {options.rules} --num-players {options.num_players} "
+        f"--deals {options.deals} --seed {options.seed} --episode {episode}"
+    )
+
+
+def _plan(
+    options: Options, names: Sequence[str], design: str, episode: str
+) -> tuple[Plan, list[Agent]]:
     plan = plan_of(
-        names, options.rules, options.num_players, options.deals, options.seed, design=design
+        *(names, options.rules, options.num_players, options.deals, options.seed),
+        design=design,
+        episode=episode,
     )
     return plan, plan.load_agents()
 
@@ -288,9 +347,17 @@ def _played(
         return run(plan, workers, journal, display.report)
 
 
+def _means(ratings: dict[str, Any]) -> dict[str, float]:
+    return {name: rating["mean"] for name, rating in ratings.items()}
+
+
 def _rate(games: Games) -> dict[str, Any]:
     return _plain(rate_estimate(games.win_rates(games.lineup[0])))
 
 
-def _plain(estimate: Any) -> dict[str, Any]:
+def _round_rate(games: Games) -> dict[str, Any]:
+    return _plain(round_rate(games, games.lineup[0]))
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
     return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}

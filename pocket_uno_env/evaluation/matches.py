@@ -37,6 +37,8 @@ class Book(NamedTuple):
         So far, in all rounds; finished rounds.
     points : int64 array, shape ``(n, num_players)``
         Scored by each seat in all finished rounds.
+    rounds_won : int64 array, shape ``(n, num_players)``
+        How many of these each seat has won.
     winner : int64 array, shape ``(n,)``
         The seat that has won, or -1.
     over : int64 array, shape ``(n,)``
@@ -48,6 +50,7 @@ class Book(NamedTuple):
     decisions: np.ndarray
     rounds: np.ndarray
     points: np.ndarray
+    rounds_won: np.ndarray
     winner: np.ndarray
     over: np.ndarray
 
@@ -103,6 +106,7 @@ def deal_games(
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
         np.zeros((n, num_players), np.int64),
+        np.zeros((n, num_players), np.int64),
         np.full(n, -1),
         np.zeros(n, np.int64),
     )
@@ -141,6 +145,8 @@ def after_decision(rules, row, i, book):
     book.rounds[i] += 1
     for seat in range(book.points.shape[1]):
         book.points[i, seat] += row.points[seat]
+    if row.end == End.OUT:
+        book.rounds_won[i, row.winner] += 1
     if book.limits[1] == 0:
         book.over[i] = 1
         if row.end == End.OUT:

@@ -73,7 +73,8 @@ class Options:
     seed: int = 0
     """The same seed gives the same deals, and with the same agents the same results."""
     episode: str = "round"
-    """What is played with a deal: a round, or a match (to the goal of the rules)."""
+    """What is played with a deal: a round, or a match (to the goal of the rules), whose rounds are
+    counted beside."""
     sprt: str | None = None
     """Sequential test of two win rates, such as 0.50,0.52: stop as soon as that of the first agent
     is shown to be at most the one or at least the other."""

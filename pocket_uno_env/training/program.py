@@ -34,9 +34,8 @@ from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.episodes.episode import OCCURRING
 from pocket_uno_env.equity.tables import EquityError
-from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.arena import GameSetup, play
 from pocket_uno_env.evaluation.report import report, tables
-from pocket_uno_env.rules.limits import MAX_CYCLES
 from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
@@ -309,7 +308,7 @@ def before_ppo(
 
 
 def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
-    """Play the model against its opponents and random, greedy and strong; the report, written."""
+    """Play matches against the opponents and random, greedy and strong; the report, written."""
     rules = rules_of(settings)
     names = list(dict.fromkeys([*settings.opponents, "random", "greedy", "strong"]))
     agents = [load(str(folder)), *map(load, names)]
@@ -322,18 +321,18 @@ def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, An
         finished += games
         display.report(finished, {})
 
+    setup = GameSetup(rules, settings.num_players, EVALUATION_SEED, "match")
     games = play(
         rules,
-        settings.num_players,
+        setup.num_players,
         agents,
         settings.deals,
-        EVALUATION_SEED,
+        setup.seed,
         lineups=[(0, *[number] * others) for number in range(1, len(agents))],
+        episode=setup.episode,
         on_finished=count,
     )
-    found = report.evaluation(
-        rules, settings.num_players, settings.deals, EVALUATION_SEED, MAX_CYCLES, games
-    )
+    found = report.evaluation(setup, settings.deals, games)
     for line_up in found["line_ups"]:
         del line_up["figures"][1:]
     files.write_json(folder / run_folder.RESULTS, found)

@@ -218,6 +218,8 @@ def test_matches_go_to_the_goal_on_the_same_cards(agent, rules, seats):
         seat = (games.winner[deal, rotation] + rotation) % seats
         assert totals.max() == totals[seat] >= goal > np.delete(totals, seat).max()
         assert games.points[deal, rotation].tolist() == np.roll(totals, -rotation).tolist()
+        won = np.bincount([entry["result"]["winner"] for entry in record["rounds"]], None, seats)
+        assert games.rounds_won[deal, rotation].tolist() == np.roll(won, -rotation).tolist()
         # Round by round the same cards as in the first rotation, as long as both go on.
         for one, other in zip(record["rounds"], records[deal * seats]["rounds"], strict=False):
             assert (one["dealer"], one["hands"]) == (other["dealer"], other["hands"])
@@ -242,6 +244,13 @@ def test_capped_rounds_of_a_match_are_recorded():
     ends = [entry["result"]["end"] for record in records for entry in record["rounds"]]
     assert ends.count("truncated") and ends.count("out")
     assert sum(len(record["rounds"]) for record in records) == games.rounds.sum()
+    assert games.rounds_won.sum() == ends.count("out")
+    # Each round without a winner counts half for either.
+    halves = games.count_rounds_won(0) + games.count_rounds_won(1)
+    assert halves.tolist() == games.rounds.sum(axis=1).tolist()
+    assert games.count_rounds_won(1).sum() - games.rounds_won[:, :, 1].sum() == (
+        (games.rounds.sum() - games.rounds_won.sum()) / 2
+    )
     for record in records:
         check_record(record)
 
@@ -273,6 +282,7 @@ def test_every_record_is_a_game_and_agrees_with_the_figures(rules, seats):
                     points[number][deal] += result["points"][seat] / copies / seats
         for number in of.agents:
             assert of.win_rates(number) == pytest.approx(rates[number])
+            assert of.round_win_rates(number) == pytest.approx(rates[number])
             assert of.mean_points(number) == pytest.approx(points[number])
 
 
@@ -303,7 +313,7 @@ def test_a_capped_round_counts_a_share_for_everyone(agent):
 
 def test_figures_of_who_did_not_play_are_refused() -> None:
     (games,) = play("pocket", 2, [load("greedy"), load("random")], 2, 0)
-    for figures in (games.win_rates, games.mean_points, games.name):
+    for figures in (games.win_rates, games.round_win_rates, games.mean_points, games.name):
         with pytest.raises(ArenaError, match=r"agent 2 does not play .* one of \[0, 1\]"):
             figures(2)
 

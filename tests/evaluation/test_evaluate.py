@@ -21,6 +21,7 @@ import pytest
 from pocket_uno_env.agents import load
 from pocket_uno_env.agents.registry import runs_code
 from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.games import round_rate
 from pocket_uno_env.evaluation.journal import DiskJournal, read_plan
 from pocket_uno_env.evaluation.statistics.estimates import mean_estimate, rate_estimate
 from pocket_uno_env.evaluation.tournament import play_task
@@ -70,7 +71,7 @@ def test_everything_is_written_and_printed(run, tmp_path):
         replay(record)
 
     report = json.loads(result.read_text())
-    assert report["format"] == "uno-evaluation/2"
+    assert report["format"] == "uno-evaluation/3"
     assert report["rules"]["name"] == "pocket"
     assert [report[key] for key in ("num_players", "deals", "rotations", "seed")] == [3, 5, 3, 9]
     assert report["versions"].keys() >= {"pocket_uno_env", "python", "numpy", "numba"}
@@ -163,6 +164,7 @@ def test_long_names_and_numbers_fit_80_columns(run, tmp_path, monkeypatch):
         (["--agents", "nope:nope", "greedy"], "No module named 'nope' in"),
         (["ladder"], "name whom to rate"),
         (["ladder", "gredy"], "did you mean 'greedy'"),
+        (["ladder", "greedy", "--episode", "day"], "episode is 'day'; expected round or match"),
         (["ladder", "greedy", "--num-players", 5], "there is no ladder of rules 'pocket' for 5"),
         (["--agents", "runs/nowhere"], "no such file or folder"),
         (["--agents", "greedy", "--json", "nowhere/x.json"], "there is no folder nowhere"),
@@ -624,10 +626,80 @@ def test_matches_and_mixed_tables(run, tmp_path, seats):
         *("--episode", "match", "--deals", 3, "--json", tmp_path / "x.json"),
     )
     assert code == 0
-    assert "matches" in out
     report = json.loads((tmp_path / "x.json").read_text())
     assert ("openskill" in report["ratings"]) == (seats == 4)
+    assert report["ratings"]["elo"].keys() == report["ratings"]["round_elo"].keys()
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_matches_stand_beside_their_rounds(run, tmp_path):
+    code, out, err = run(
+        *("--agents", "greedy", "strong", "random-uno", "--episode", "match", "--deals", 40),
+        *("--max-rounds", 9, "--control", "--out", tmp_path / "run"),
+    )
+    assert (code, err) == (0, "")
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert (report["episode"], report["max_rounds"]) == ("match", 9)
+    agents = [load(name) for name in ("greedy", "strong", "random-uno")]
+    expected = play("pocket", 2, agents, 40, 0, episode="match", max_rounds=9)
+    for found, of in zip(report["line_ups"], expected, strict=True):
+        assert found["matches"] == 80
+        assert found["rounds"] == of.rounds.sum() > 80
+        assert found["decisions_per_round"] == of.decisions.sum() / of.rounds.sum()
+        for figure, number in zip(found["figures"], of.agents, strict=True):
+            for key, rate in (
+                ("win_rate", rate_estimate(of.win_rates(number))),
+                ("round_win_rate", round_rate(of, number)),
+                ("points_per_round", mean_estimate(of.mean_points(number))),
+            ):
+                assert figure[key] == {"mean": rate.mean, "low": rate.low, "high": rate.high}
+            assert figure["win_rate"] != figure["round_win_rate"]
+            assert figure["adjusted"].keys() == {"win_rate", "round_win_rate", "points_per_round"}
+    last = [points[-1]["rounds"]["mean"] for points in report["convergence"]]
+    first = [found["figures"][0]["round_win_rate"]["mean"] for found in report["line_ups"]]
+    assert last == first
+
+    # All columns at once, in 80 columns: matches, rounds, those without a winner, and verdicts.
+    lines = out.splitlines()
+    assert max(map(len, lines[:-1])) <= 80  # the last names the folder
+    heads = [cell.strip() for cell in lines[2].split("┃")[1:-1]]
+    shares = ["matches", "interval", "rounds", "interval"]
+    assert heads == ["agent", "against", *shares, "points", "unwon", "verdict"]
+    cells = [cell.strip() for cell in lines[4].split("│")[1:-1]]
+    figure = report["line_ups"][0]["figures"][0]
+    rates = [f"{figure[key]['mean']:.1%}" for key in ("win_rate", "round_win_rate")]
+    assert [cells[2], cells[4]] == rates
+    assert int(cells[7]) == report["line_ups"][0]["unwon"] > 0
+    assert re.search(r"by matches ┃ +interval ┃ by rounds ┃ +interval", out)
+
+    row = next(csv.DictReader((tmp_path / "run" / "results.csv").read_text().splitlines()))
+    assert float(row["round_win_rate_mean"]) == figure["round_win_rate"]["mean"]
+    assert (int(row["games"]), int(row["rounds"])) == (80, report["line_ups"][0]["rounds"])
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.count("<svg") == 4
+    assert "<th>matches</th><th>95 %</th><th>rounds</th><th>95 %</th>" in page
+    for rate in rates:
+        assert f"<td>{rate}</td>" in page
+    # The command in the report repeats its figures, and its folder is gone on with.
+    code, _, _ = run(*shlex.split(report["command"])[1:], "--json", tmp_path / "again.json")
+    assert {**json.loads((tmp_path / "again.json").read_text()), "behavior": None} == {
+        **report,
+        "behavior": None,
+    }
+    code, resumed, _ = run("--resume", tmp_path / "run")
+    assert (code, resumed) == (0, out)
+
+
+def test_an_agent_against_itself_wins_its_share_of_matches_and_rounds(run, tmp_path):
+    code, out, _ = run(
+        *("--agents", "strong", "--episode", "match", "--deals", 5, "--json", tmp_path / "x.json")
+    )
+    assert code == 0
+    (figure,) = json.loads((tmp_path / "x.json").read_text())["line_ups"][0]["figures"]
+    for key in ("win_rate", "round_win_rate"):
+        assert figure[key] == {"mean": 0.5, "low": None, "high": None}
+    (row,) = [line for line in out.splitlines() if "50.0%" in line]
+    assert [cell.strip() for cell in row.split("│")[3:7]] == ["50.0%", "-"] * 2
 
 
 def test_a_page_and_figures_alone(run, tmp_path):
@@ -658,6 +730,58 @@ def test_the_ladder_places_an_agent_of_ones_own(run, tmp_path, monkeypatch):
     assert ratings["greedy"]["low"] < found["rungs"]["greedy"]["mean"] < ratings["greedy"]["high"]
     assert found["agents"]["my_agents:Last"]["win_rates"].keys() == found["rungs"].keys()
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_ladder_of_matches_has_the_rounds_beside(run, tmp_path, monkeypatch):
+    from pocket_uno_env.evaluation import ladder
+
+    monkeypatch.setattr(ladder, "FOLDER", tmp_path)
+    monkeypatch.setattr(ladder, "RUNGS", ("random-uno", "greedy", "strong"))
+    measure = ("ladder", "--measure", "--deals", 60)
+    code, out, err = run(*measure)
+    assert (code, err) == (0, "") and "by matches" in out and "by rounds" in out
+    file = tmp_path / "pocket-2p.json"
+    measured = json.loads(file.read_text())
+    assert (measured["episode"], measured["version"]) == ("match", 1)
+    assert measured["command"].endswith("--deals 60 --seed 0 --episode match")
+    for names in ("ratings", "round_ratings"):
+        assert measured[names]["strong"]["low"] > measured[names]["greedy"]["mean"] == 1000
+    # The better agent wins more of the matches than of their rounds.
+    pair = next(of for of in measured["win_rates"] if of["agents"] == ["greedy", "strong"])
+    assert pair["mean"] < pair["rounds"]["low"] < pair["rounds"]["high"] < 0.5
+
+    climb = ("ladder", "noisy:0.2,strong", "greedy", "--deals", 60, "--json", tmp_path / "x")
+    code, out, err = run(*climb)
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    found = json.loads((tmp_path / "x").read_text())
+    assert found["episode"] == "match"
+    for kind in ("", "round_"):
+        assert found[f"{kind}rungs"] == measured[f"{kind}ratings"]
+        again = found["agents"]["greedy"][f"{kind}rating"]
+        assert again["low"] < 1000 < again["high"]
+        noisy = found["agents"]["noisy:0.2,strong"]
+        assert noisy[f"{kind}rating"]["high"] < measured[f"{kind}ratings"]["strong"]["low"]
+        assert noisy[f"{kind}win_rates"].keys() == measured["ratings"].keys()
+    # By rounds alone, which takes less time, it is held against the ratings by rounds.
+    code, out, _ = run(*climb, "--episode", "round")
+    alone = json.loads((tmp_path / "x").read_text())
+    assert code == 0 and "by rounds" not in out
+    assert alone["rungs"] == measured["round_ratings"]
+    one, other = (of["agents"]["greedy"] for of in (found, alone))
+    assert other["rating"]["mean"] == pytest.approx(one["round_rating"]["mean"], abs=60)
+
+    file.write_text(json.dumps({**measured, "round_ratings": {}}))
+    code, _, err = run(*climb)
+    assert code == 2 and "round_ratings are not of the same agents as ratings" in err
+    file.write_text(json.dumps(measured))
+    assert run(*measure, "--episode", "round")[0] == 0
+    measured = json.loads(file.read_text())
+    assert (measured["episode"], measured["version"]) == ("round", 2)
+    assert "round_ratings" not in measured
+    code, _, err = run(*climb, "--episode", "match")
+    assert code == 2 and "was measured by rounds alone; expected --episode round, or" in err
+    assert run(*climb)[0] == 0
 
 
 def test_a_climb_goes_on_where_it_was(run, tmp_path, monkeypatch):

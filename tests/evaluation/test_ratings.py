@@ -1,5 +1,7 @@
 """Ratings: against closed forms, choix, and agents whose order is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,8 @@ def made(lineup, names, winners):
     winner = np.array(winners, np.int8)
     zeros = np.zeros_like(winner, np.int32)
     points = np.zeros((*winner.shape, winner.shape[1]), np.int32)
-    return Games(lineup, names, winner, points, zeros + 1, zeros, zeros + 1)
+    won = (winner[:, :, None] == np.arange(winner.shape[1])).astype(np.int32)
+    return Games(lineup, names, winner, points, zeros + 1, zeros, zeros + 1, won)
 
 
 def drawn(strength, lineup, deals, rng):
@@ -84,6 +87,23 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
         held.append(found["c"].low <= truth <= found["c"].high)
     # 150 tries of 95 % come out below 89 % once in a thousand times.
     assert np.mean(held) > 0.89
+
+
+def test_rounds_are_rated_by_their_share_however_long_a_match_is():
+    rng = np.random.default_rng(0)
+    rounds = [drawn([1, 2, 5], t, 500, rng) for t in line_ups(range(3), 2)]
+    assert ratings(rounds, rounds=True) == ratings(rounds)
+    # Matches of three rounds, of which the loser has won one as well.
+    longer = [replace(of, rounds=3 * of.rounds, rounds_won=of.rounds_won + 1) for of in rounds]
+    by_rounds = ratings(longer, rounds=True)
+    for of, one, other in zip(longer, "aab", "bcc", strict=True):
+        share = ((of.winner == 0).mean() + 1) / 3
+        expected = ELO * np.log(share / (1 - share))
+        assert by_rounds[one].mean - by_rounds[other].mean == pytest.approx(expected, abs=15)
+    known = {"b": by_rounds["b"].mean, "c": by_rounds["c"].mean}
+    again = rate_against(longer[:2], known, rounds=True)
+    assert again.mean == pytest.approx(by_rounds["a"].mean, abs=8)
+    assert rate_against(longer[:2], known).mean < again.mean - 20
 
 
 def test_who_wins_everything_has_a_finite_rating():

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from pocket_uno_env.evaluation.statistics.estimates import mean_estimate, rate_estimate
+from pocket_uno_env.evaluation.statistics.estimates import (
+    mean_estimate,
+    rate_estimate,
+    ratio_blocks,
+)
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -48,6 +52,25 @@ def test_other_blocks_are_worth_as_many_trials_as_have_their_variance():
     estimate = rate_estimate(blocks)
     expected = wilson(trials * blocks.mean(), trials, t)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+
+
+def test_a_ratio_of_sums_has_the_textbooks_variance():
+    # Three clusters of 10, 5 and 5 with 6, 1 and 3 in them: R = 1/2, and the residuals
+    # 6 - 10 R, 1 - 5 R, 3 - 5 R are 1, -3/2 and 1/2 (Cochran, "Sampling Techniques", 9A).
+    blocks = ratio_blocks(np.array([6, 1, 3]), np.array([10, 5, 5]))
+    assert blocks.mean() == pytest.approx(1 / 2)
+    variance = (1 + 9 / 4 + 1 / 4) / (3 * 2) / (20 / 3) ** 2
+    assert blocks.var(ddof=1) / 3 == pytest.approx(variance)
+    equal = ratio_blocks(np.array([1, 0, 2]), np.array([2, 2, 2]))
+    assert equal == pytest.approx([0.5, 0, 1])
+
+
+def test_small_units_make_less_of_what_was_not_seen():
+    # Ten matches, all of whose eighty rounds were won, are worth eighty rounds.
+    low = rate_estimate(np.ones(10), unit=1 / 8).low
+    assert rate_estimate(np.ones(10)).low < low
+    t = stats.t.ppf(0.975, 9)
+    assert low == pytest.approx(wilson(80, 80, t)[0], abs=0.02)
 
 
 def test_with_many_blocks_the_rate_has_students_interval():

@@ -15,6 +15,8 @@ from .tables import (
     cell,
     in_rotations,
     in_short,
+    rate_kinds,
+    rating_kinds,
     remarks,
     rules_title,
     sequential_text,
@@ -43,13 +45,14 @@ details { margin: .6rem 0; } summary { cursor: pointer; }
 def page(report: dict[str, Any]) -> str:
     """The whole page, from a `report.tournament_report`."""
     n = report["num_players"]
-    games = "matches" if report["episode"] == "match" else "rounds"
     title = f"{rules_title(report['rules'])}, {n} players"
-    played = sum(of["rounds"] for of in report["line_ups"])
+    rounds = f"{sum(of['rounds'] for of in report['line_ups']):,} rounds"
+    matches = sum(of.get("matches", 0) for of in report["line_ups"])
+    played = f"{matches:,} matches of {rounds}" if matches else rounds
     parts = [
         f"<h1>{escape(title[0].upper() + title[1:])}</h1>",
         f'<p class="dim">{report["deals"]:,} deals for every line-up, {in_rotations(report)}; '
-        f"{played:,} {games} in all; seed {report['seed']}.</p>",
+        f"{played} in all; seed {report['seed']}.</p>",
         *_results(report),
         *_ratings(report),
         *_picture("payoff", "Payoff matrix", report),
@@ -68,29 +71,31 @@ def page(report: dict[str, Any]) -> str:
 
 
 def _results(report: dict[str, Any]) -> list[str]:
-    n = report["num_players"]
+    n, rates = report["num_players"], rate_kinds(report)
     rows = []
     for of, figure in shown_figures(report):
-        rate, points = figure["win_rate"], figure["points_per_round"]
+        points = figure["points_per_round"]
         found = Verdict(**figure["verdict"]) if "verdict" in figure else None
         rows.append(
             [
                 figure["agent"],
                 in_short(figure["against"]),
-                f"{rate['mean']:.1%}",
-                _interval(rate, 100, 1),
+                *_rate_cells(figure, rates),
                 f"{points['mean']:.1f}",
                 _interval(points, 1, 1),
-                f"{of['rounds']:,}",
+                f"{of.get('matches', of['rounds']):,}",
                 f"{of['unwon']:,}",
                 "" if found is None else _Html(f'<span class="{found.claim}">{found.claim}</span>'),
             ]
         )
-    heads = ["agent", "against", "win rate", "95 %", "points", "95 %", "games", "unwon", "verdict"]
+    heads = [head for name in rates.values() for head in (name, "95 %")]
+    heads = ["agent", "against", *heads, "points", "95 %", "games", "unwon", "verdict"]
     count = report["comparisons"]
     notes = [
         f"An even game is {1 / n:.1%}. The deal with all its rotations is the sample. A game "
-        f"without a winner counts 1/{n}. Verdicts are given only where the design has a power of "
+        f"without a winner counts 1/{n}. Points are per round. "
+        + ("Rounds are those of the matches; verdicts go by matches. " if len(rates) > 1 else "")
+        + "Verdicts are given only where the design has a power of "
         f"{report['power']:.0%} to find the difference"
         + (f", and allow for {count} comparisons (Bonferroni)" if count > 1 else "")
         + f'; "even" means within {100 * report["margin"]:g} percentage points.'
@@ -109,35 +114,35 @@ def _ratings(report: dict[str, Any]) -> list[str]:
     found = report["ratings"]
     if not found:
         return []
-    skill = found.get("openskill")
-    rows = [
-        [name, f"{elo['mean']:.0f}", _interval(elo, 1, 0)]
-        + ([f"{skill[name]['mean']:.1f}", _interval(skill[name], 1, 1)] if skill else [])
-        for name, elo in found["elo"].items()
-    ]
-    heads = ["agent", "rating", "95 %"] + ["OpenSkill", "95 %"] * bool(skill)
+    kinds = rating_kinds(report)
+    rows = []
+    for name in found["elo"]:
+        rows.append([name])
+        for kind in kinds:
+            value, digits = found[kind][name], int(kind == "openskill")
+            rows[-1] += [f"{value['mean']:.{digits}f}", _interval(value, 1, digits)]
+    heads = ["agent", *(head for kind in kinds.values() for head in (kind, "95 %"))]
     return [*_picture("ratings", "Ratings", report), _table(heads, rows, 1)]
 
 
 def _control(report: dict[str, Any]) -> list[str]:
-    rows = []
-    for _, figure in shown_figures(report):
-        if "adjusted" in figure:
-            rate = figure["adjusted"]["win_rate"]
-            rows.append(
-                [
-                    figure["agent"],
-                    in_short(figure["against"]),
-                    f"{rate['mean']:.1%}",
-                    _interval(rate, 100, 1),
-                    f"{rate['games_needed']:.0%}",
-                ]
-            )
+    rates = rate_kinds(report)
+    rows = [
+        [
+            figure["agent"],
+            in_short(figure["against"]),
+            *_rate_cells(figure["adjusted"], rates),
+            *(f"{figure['adjusted'][kind]['games_needed']:.0%}" for kind in rates),
+        ]
+        for _, figure in shown_figures(report)
+        if "adjusted" in figure
+    ]
     if not rows:
         return []
+    heads = [head for name in rates.values() for head in (name, "95 %")]
     return [
         "<h2>Without the luck of the draws</h2>",
-        _table(["agent", "against", "win rate", "95 %", "games needed"], rows, 2),
+        _table(["agent", "against", *heads, *["games needed"] * len(rates)], rows, 2),
         '<p class="dim">Control variates of the cards drawn: the same to expect, and less '
         "variance. Games needed: how many of them tell as much as all without. Verdicts go by "
         "these figures.</p>",
@@ -196,6 +201,11 @@ def _picture(name: str, title: str, report: dict[str, Any]) -> list[str]:
     if made is None:
         return []
     return [f"<h2>{title}</h2>", f"<figure>{plots.svg(made, name)}</figure>"]
+
+
+def _rate_cells(figure: dict[str, Any], rates: Iterable[str]) -> list[str]:
+    cells = ((figure[key]["mean"], _interval(figure[key], 100, 1)) for key in rates)
+    return [text for mean, interval in cells for text in (f"{mean:.1%}", interval)]
 
 
 class _Html(str):

@@ -14,7 +14,7 @@ import numpy as np
 
 from pocket_uno_env.files import write_whole, writing
 
-from .tables import SHOWN, cell, in_short, shown_figures
+from .tables import SHOWN, cell, in_short, rate_kinds, rating_kinds, shown_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,11 +24,13 @@ BLUE, GREY, RED = "#2f6f9f", "#8a8f98", "#b5483a"
 
 def payoff(report: dict[str, Any]) -> Figure | None:
     """Win rate of each row's agent against each column's; None for fewer than three agents."""
-    rates: dict[tuple[str, str], dict[str, float]] = {}
+    kinds = rate_kinds(report)
+    rates: dict[tuple[str, str], list[dict[str, float]]] = {}
     for of in report["line_ups"]:
         for figure in of["figures"]:
             if len(set(figure["against"])) == 1:
-                rates[figure["agent"], figure["against"][0]] = figure["win_rate"]
+                pair = figure["agent"], figure["against"][0]
+                rates[pair] = [figure[kind] for kind in kinds]
     if report["num_players"] > 2:
         alone = {(of["agents"][0], of["agents"][-1]) for of in report["line_ups"]}
         rates = {pair: rate for pair, rate in rates.items() if pair in alone}
@@ -38,16 +40,19 @@ def payoff(report: dict[str, Any]) -> Figure | None:
     n, even = len(names), 1 / report["num_players"]
     values = np.full((n, n), np.nan)
     made, axes = _figure(2.2 + 0.95 * n, 1.6 + 0.62 * n)
-    reach = max((abs(rate["mean"] - even) for rate in rates.values()), default=0.1)
-    for (one, other), rate in rates.items():
+    reach = max((abs(shown[0]["mean"] - even) for shown in rates.values()), default=0.1)
+    for (one, other), shown in rates.items():
         row, column = names.index(one), names.index(other)
-        values[row, column] = rate["mean"]
-        half = 50 * (rate["high"] - rate["low"])
-        strong = abs(rate["mean"] - even) > 0.6 * reach
+        values[row, column] = shown[0]["mean"]
+        strong = abs(shown[0]["mean"] - even) > 0.6 * reach
+        half = "\n±" if len(kinds) == 1 else " ±"
         axes.text(
             column,
             row,
-            f"{100 * rate['mean']:.1f}\n±{half:.1f}",
+            "\n".join(
+                f"{100 * rate['mean']:.1f}{half}{50 * (rate['high'] - rate['low']):.1f}"
+                for rate in shown
+            ),
             ha="center",
             va="center",
             fontsize=8,
@@ -56,7 +61,8 @@ def payoff(report: dict[str, Any]) -> Figure | None:
     axes.imshow(values, cmap="RdBu", vmin=even - reach, vmax=even + reach, aspect="auto")
     axes.set_xticks(range(n), names, rotation=35, ha="right")
     axes.set_yticks(range(n), names)
-    axes.set_title(f"Win rate in %, row against column\n(even: {100 * even:.0f})", fontsize=10)
+    title = "Win rate in %" if len(kinds) == 1 else "Matches won and rounds won in %"
+    axes.set_title(f"{title}, row against column\n(even: {100 * even:.0f})", fontsize=10)
     for side in axes.spines.values():
         side.set_visible(False)
     return made
@@ -69,14 +75,19 @@ def ratings(report: dict[str, Any]) -> Figure | None:
         return None
     names = list(found["elo"])[::-1]
     made, axes = _figure(7, 1.4 + 0.38 * len(names))
-    for place, name in enumerate(names):
-        elo = found["elo"][name]
-        axes.plot([elo["low"], elo["high"]], [place, place], color=BLUE, lw=3, alpha=0.5)
-        axes.plot(elo["mean"], place, "o", color=BLUE, ms=6)
-        axes.annotate(
-            f"{elo['mean']:.0f}", (elo["mean"], place), (0, 7), textcoords="offset points",
-            ha="center", fontsize=8,
-        )  # fmt: skip
+    kinds = {kind: head for kind, head in rating_kinds(report).items() if kind != "openskill"}
+    for (kind, head), color, below in zip(kinds.items(), (BLUE, RED), (0, 0.25), strict=False):
+        for row, name in enumerate(names):
+            elo, place = found[kind][name], row - below
+            axes.plot([elo["low"], elo["high"]], [place, place], color=color, lw=3, alpha=0.5)
+            axes.plot(elo["mean"], place, "o", color=color, ms=6, label=None if row else head)
+            if not below:
+                axes.annotate(
+                    f"{elo['mean']:.0f}", (elo["mean"], place), (0, 7), textcoords="offset points",
+                    ha="center", fontsize=8,
+                )  # fmt: skip
+    if len(kinds) > 1:
+        axes.legend(fontsize=8, frameon=False)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(-0.6, len(names) - 0.2)
     axes.set_xlabel("rating (Elo's scale) with its 95 % interval")
@@ -127,9 +138,14 @@ def convergence(report: dict[str, Any], most: int = 12) -> Figure | None:
     even = 100 / report["num_players"]
     for axes, (of, points) in zip(grid, lines, strict=False):
         deals = [point["deals"] for point in points]
-        low, mean, high = ([100 * p[key] for p in points] for key in ("low", "mean", "high"))
-        axes.fill_between(deals, low, high, color=BLUE, alpha=0.25, lw=0)
-        axes.plot(deals, mean, color=BLUE)
+        by_rounds = [point["rounds"] for point in points if "rounds" in point]
+        for rates, color, head in ((points, BLUE, "matches"), (by_rounds, RED, "rounds")):
+            if rates:
+                low, mean, high = ([100 * p[key] for p in rates] for key in ("low", "mean", "high"))
+                axes.fill_between(deals, low, high, color=color, alpha=0.25, lw=0)
+                axes.plot(deals, mean, color=color, label=head)
+        if by_rounds:
+            axes.legend(fontsize=7, frameon=False)
         axes.axhline(even, color=GREY, lw=1, ls="--")
         axes.set_xscale("log")
         first = of["figures"][0]

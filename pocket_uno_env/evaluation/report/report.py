@@ -15,7 +15,7 @@ from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.evaluation.arena import GameSetup
 from pocket_uno_env.evaluation.behavior import profile
 from pocket_uno_env.evaluation.fingerprint import fingerprint
-from pocket_uno_env.evaluation.games import Games
+from pocket_uno_env.evaluation.games import Games, round_rate
 from pocket_uno_env.evaluation.plan import Plan, plan_of
 from pocket_uno_env.evaluation.statistics.estimates import (
     CONFIDENCE,
@@ -36,19 +36,18 @@ from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 from pocket_uno_env.version import __version__
 
-FORMAT = "uno-evaluation/2"
+FORMAT = "uno-evaluation/3"
 
 
-def evaluation(
-    rules: Rules, num_players: int, deals: int, seed: int, max_cycles: int, games: Sequence[Games]
-) -> dict[str, Any]:
+def evaluation(setup: GameSetup, deals: int, games: Sequence[Games]) -> dict[str, Any]:
     """The figures of some line-ups, ready for ``json.dumps``; the same games, the same text.
 
     Returns
     -------
     dict
         ``format``, ``versions``, ``rules``, ``num_players``, ``deals``, ``rotations``, ``seed``,
-        ``max_cycles``, ``confidence``; and ``line_ups``, one `line_up` for each of `games`.
+        ``episode``, ``max_cycles``, ``max_rounds``, ``confidence``; and ``line_ups``, one `line_up`
+        for each of `games`.
     """
     packages = {name: version(name) for name in ("numpy", "numba")}
     if "torch" in sys.modules:
@@ -60,44 +59,50 @@ def evaluation(
             "python": platform.python_version(),
             **packages,
         },
-        "rules": rules.to_dict(),
-        "num_players": num_players,
+        "rules": setup.rules.to_dict(),
+        "num_players": setup.num_players,
         "deals": deals,
         "rotations": max(of.rotations for of in games),
-        "seed": seed,
-        "max_cycles": max_cycles,
+        "seed": setup.seed,
+        "episode": setup.episode,
+        "max_cycles": setup.max_cycles,
+        "max_rounds": setup.max_rounds,
         "confidence": CONFIDENCE,
-        "line_ups": [line_up(of) for of in games],
+        "line_ups": [line_up(of, setup.episode) for of in games],
     }
 
 
-def line_up(games: Games) -> dict[str, Any]:
-    """The figures of one line-up.
+def line_up(games: Games, episode: str) -> dict[str, Any]:
+    """The figures of one line-up, in rounds or in matches, as `episode` says.
 
     Returns
     -------
     dict
         ``agents`` (names, place by place), ``deals``, ``rotations`` (how often each was played),
-        ``rounds`` (games, be they rounds or matches), ``blocked``, ``truncated``, ``unwon``,
-        ``decisions_per_round``, and ``figures``: for each agent ``agent``, ``against`` (the names
-        of the others), ``win_rate`` and ``points_per_round``, each with ``mean``, ``low``, ``high``
-        (the interval, null where there is none). A game without a winner counts 1/n. An agent
-        against itself wins its share by definition, so that its win rate has no interval.
+        ``matches`` (how many, where there are any), ``rounds``, ``blocked``, ``truncated``,
+        ``unwon``, ``decisions_per_round``, and ``figures``: for each agent ``agent``, ``against``
+        (the names of the others), ``win_rate`` (of the matches, if it is matches that are played;
+        then ``round_win_rate`` is that of their rounds) and ``points_per_round``, each with
+        ``mean``, ``low``, ``high`` (the interval, null where there is none). What has no winner
+        counts 1/n. An agent against itself wins its share by definition, so that its win rates have
+        no interval.
     """
     figures = []
+    matches = episode == "match"
     alone = len(games.agents) == 1
     for agent in games.agents:
         against = list(games.names)
         against.remove(games.name(agent))
+        rates = {"win_rate": rate_estimate(games.win_rates(agent))}
+        if matches:
+            rates["round_win_rate"] = round_rate(games, agent)
+        if alone:
+            rates = dict.fromkeys(rates, Estimate(1 / len(games.lineup), None, None))
         figures.append(
             {
                 "agent": games.name(agent),
                 "against": against,
-                "win_rate": _plain(
-                    Estimate(1 / len(games.lineup), None, None)
-                    if alone
-                    else rate_estimate(games.win_rates(agent))
-                ),
+                **{key: _plain(rate) for key, rate in rates.items()},
                 "points_per_round": _plain(mean_estimate(games.mean_points(agent))),
             }
         )
@@ -105,11 +110,12 @@ def line_up(games: Games) -> dict[str, Any]:
         "agents": list(games.names),
         "deals": games.deals,
         "rotations": games.rotations,
-        "rounds": games.end.size,
+        **({"matches": games.winner.size} if matches else {}),
+        "rounds": int(games.rounds.sum()),
         "blocked": games.count(End.BLOCKED),
         "truncated": games.count(End.TRUNCATED),
         "unwon": int((games.winner < 0).sum()),
-        "decisions_per_round": float(games.decisions.mean()),
+        "decisions_per_round": float(games.decisions.sum() / games.rounds.sum()),
         "figures": figures,
     }
 
@@ -153,29 +159,27 @@ def tournament_report(
     Returns
     -------
     dict
-        What `evaluation` gives, and ``command`` (what repeats it), ``design``, ``episode``,
-        ``max_rounds``, ``chunk_deals``, ``agents`` (name, kind, fingerprint, whether it is
-        repeatable), ``control_refused`` (agents that cheat, so that there are no control variates),
-        ``comparisons``, ``margin``, ``power``; each figure's ``verdict``, and with
-        control variates its ``adjusted`` rate and points with the share of games they need;
-        ``ratings`` of three agents or more; ``behavior`` by agent; ``sprt``; ``convergence``.
+        What `evaluation` gives, and ``command`` (what repeats it), ``design``, ``chunk_deals``,
+        ``agents`` (name, kind, fingerprint, whether it is repeatable), ``control_refused`` (agents
+        that cheat, so that there are no control variates), ``comparisons``, ``margin``, ``power``;
+        each figure's ``verdict``, and with control variates its ``adjusted`` rates and points with
+        the share of games they need; ``ratings`` of three agents or more; ``behavior`` by agent;
+        ``sprt``; ``convergence``. Verdicts, the sequential test and OpenSkill's ratings go by the
+        matches, if it is matches that are played; the other ratings and the convergence have those
+        by their rounds beside.
     """
     games = [of.games for of in played]
-    deals = max(of.deals for of in games)
-    rules = plan.setup.rules
-    report = evaluation(rules, plan.num_players, deals, plan.seed, plan.max_cycles, games)
+    report = evaluation(plan.setup, max(of.deals for of in games), games)
     compared = sum(len(of.agents) > 1 for of in games)
     cheats = [agent.name for agent in agents if agent.clairvoyant]
     control = plan.control and not cheats
     for entry, of in zip(report["line_ups"], played, strict=True):
         for figure, number in zip(entry["figures"], of.games.agents, strict=True):
-            figure.update(_judged(of, number, compared, margin, control))
+            figure.update(_judged(of, plan.episode, number, compared, margin, control))
     report.update(
         {
             "command": command(plan, design, rules_name),
             "design": design,
-            "episode": plan.episode,
-            "max_rounds": plan.max_rounds,
             "chunk_deals": plan.chunk_deals,
             "comparisons": compared,
             "margin": margin,
@@ -190,10 +194,10 @@ def tournament_report(
                 for agent in agents
             ],
             "control_refused": cheats if plan.control else [],
-            "ratings": _ratings(games),
+            "ratings": _ratings(games, plan.episode),
             "behavior": _behavior(played),
             "sprt": None if plan.sprt is None else _sequential(plan, games[0]),
-            "convergence": [_convergence(of) for of in games],
+            "convergence": [_convergence(of, plan.episode) for of in games],
         }
     )
     return report
@@ -216,7 +220,7 @@ def command(plan: Plan, design: str, rules_name: str | None = None) -> str:
 
 
 def _judged(
-    played: Played, number: int, comparisons: int, margin: float, control: bool
+    played: Played, episode: str, number: int, comparisons: int, margin: float, control: bool
 ) -> dict[str, Any]:
     """The verdict on an agent in a line-up, and its figures without the luck of the draws."""
     games = played.games
@@ -225,11 +229,14 @@ def _judged(
     bounded = True
     if control and played.luck is not None and len(games.agents) > 1 and games.deals > 1:
         variates = places_luck(played.luck, games.places(number))
+        figures = {"win_rate": blocks, "points_per_round": games.mean_points(number)}
+        if episode == "match":
+            figures["round_win_rate"] = games.round_win_rates(number)
         found["adjusted"] = {}
-        for key, values in (("win_rate", blocks), ("points_per_round", games.mean_points(number))):
+        for key, values in figures.items():
             estimate, share = adjusted_estimate(values, variates)
             plain = _plain(estimate)
-            if key == "win_rate":
+            if key != "points_per_round":
                 plain = {name: min(max(value, 0.0), 1.0) for name, value in plain.items()}
             found["adjusted"][key] = {**plain, "games_needed": share}
         blocks, bounded = adjusted(blocks, variates), False
@@ -239,15 +246,17 @@ def _judged(
     return found
 
 
-def _ratings(games: Sequence[Games]) -> dict[str, Any] | None:
+def _ratings(games: Sequence[Games], episode: str) -> dict[str, Any] | None:
     """The ratings of three agents or more; None for two, whose win rate is enough."""
     names = {of.name(number) for of in games for number in of.agents}
     if len(names) < 3:
         return None
     found = ratings(games)
-    result: dict[str, Any] = {
-        "elo": {name: _plain(found[name]) for name in sorted(found, key=lambda n: -found[n].mean)}
-    }
+    order = sorted(found, key=lambda name: -found[name].mean)
+    result: dict[str, Any] = {"elo": {name: _plain(found[name]) for name in order}}
+    if episode == "match":
+        by_rounds = ratings(games, rounds=True)
+        result["round_elo"] = {name: _plain(by_rounds[name]) for name in order}
     if len(games[0].lineup) > 2:
         result["openskill"] = {name: _plain(e) for name, e in openskill(games).items()}
     return result
@@ -281,11 +290,15 @@ def _sequential(plan: Plan, games: Games) -> dict[str, Any]:
     }
 
 
-def _convergence(games: Games) -> list[dict[str, float | None]]:
-    """The first agent's win rate with its interval after some numbers of deals."""
-    blocks = games.win_rates(games.lineup[0])
-    counts = np.unique(np.geomspace(min(10, len(blocks)), len(blocks), 40).astype(int))
-    return [{"deals": int(count), **_plain(rate_estimate(blocks[:count]))} for count in counts]
+def _convergence(games: Games, episode: str) -> list[dict[str, Any]]:
+    """The first agent's win rates with their intervals after some numbers of deals."""
+    found: list[dict[str, Any]] = []
+    for count in np.unique(np.geomspace(min(10, games.deals), games.deals, 40).astype(int)):
+        first, agent = games.first(count), games.lineup[0]
+        found.append({"deals": int(count), **_plain(rate_estimate(first.win_rates(agent)))})
+        if episode == "match":
+            found[-1]["rounds"] = _plain(round_rate(first, agent))
+    return found
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:

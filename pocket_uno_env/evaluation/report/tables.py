@@ -38,23 +38,25 @@ def table(report: dict[str, Any]) -> Table:
     """A report's results, 80 columns wide or less.
 
     Of one agent against others that are all alike, it shows the one; the report has both. Games
-    without a winner have a column where there are any.
+    without a winner have a column where there are any. Of matches it shows what was won of them
+    and of their rounds, side by side.
     """
     from rich.table import Table
 
-    n = report["num_players"]
-    games = "matches" if report.get("episode") == "match" else "rounds"
-    what = f"{report['deals']:,} {'matches' if games == 'matches' else 'deals'}"
+    n, matches = report["num_players"], report["episode"] == "match"
+    what = f"{report['deals']:,} {'matches' if matches else 'deals'}"
+    share = "Matches won, rounds won in them, each" if matches else "Win rate"
     notes = [
-        f"Win rate with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. The deal "
-        f"is the sample; a game without a winner (unwon) counts 1/{n}. Points: scored per game."
+        f"{share} with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. The deal is "
+        f"the sample; a game without a winner (unwon) counts 1/{n}. Points: scored per round."
     ]
     judged = any("verdict" in figure for of in report["line_ups"] for figure in of["figures"])
     if judged:
         notes.append(_about_verdicts(report))
     unwon = any(_unwon(of) for of in report["line_ups"])
     made = Table(
-        padding=(0, 0 if judged and unwon else 1),  # all columns leave little room for names
+        # All columns leave little room for names.
+        padding=(0, 0 if judged and (unwon or matches) else 1),
         title=f"{rules_title(report['rules'])}, {n} players, {what} {in_rotations(report)}",
         caption=" ".join(notes),
         caption_justify="left",
@@ -62,20 +64,19 @@ def table(report: dict[str, Any]) -> Table:
     )
     made.add_column("agent", overflow="fold", min_width=7)
     made.add_column("against", overflow="fold", min_width=7)
-    headings = ["win rate", "interval", "points", games, *["unwon"] * unwon]
-    for heading in headings:
+    rates = rate_kinds(report)
+    shares = [heading for rate in rates.values() for heading in (rate, "interval")]
+    for heading in [*shares, "points", *["rounds"] * (not matches), *["unwon"] * unwon]:
         made.add_column(heading, justify="right", no_wrap=True)
     if judged:
         made.add_column("verdict", no_wrap=True)
     for of, figure in shown_figures(report):
-        rate, points = figure["win_rate"], figure["points_per_round"]
         made.add_row(
             _Name(figure["agent"]),
             _Name(in_short(figure["against"])),
-            f"{rate['mean']:.1%}",
-            "-" if rate["low"] is None else f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
-            f"{points['mean']:.1f}",
-            f"{of['rounds']}",
+            *(cell for rate in rates for cell in _share_cells(figure[rate])),
+            f"{figure['points_per_round']['mean']:.1f}",
+            *[f"{of['rounds']}"] * (not matches),
             *[f"{_unwon(of)}"] * unwon,
             *[figure["verdict"]["claim"] if "verdict" in figure else ""] * judged,
             end_section=figure is of["figures"][-1],
@@ -125,15 +126,34 @@ def ratings_table(report: dict[str, Any]) -> Table | None:
         title_justify="left",
     )
     made.add_column("agent", overflow="fold")
-    for heading in ("rating", "interval", *["openskill", "interval"] * ("openskill" in found)):
+    for heading in rating_kinds(report).values():
         made.add_column(heading, justify="right", no_wrap=True)
-    for name, elo in found["elo"].items():
-        cells = [f"{elo['mean']:.0f}", _range(elo, 0)]
-        if "openskill" in found:
-            skill = found["openskill"][name]
-            cells += [f"{skill['mean']:.1f}", _range(skill, 1)]
+        made.add_column("interval", justify="right", no_wrap=True)
+    for name in found["elo"]:
+        cells = []
+        for kind in rating_kinds(report):
+            value, digits = found[kind][name], int(kind == "openskill")
+            cells += [f"{value['mean']:.{digits}f}", _range(value, digits)]
         made.add_row(name, *cells)
     return made
+
+
+def rate_kinds(report: dict[str, Any]) -> dict[str, str]:
+    """The win rates that a report has, and their headings: of rounds, or of matches and rounds."""
+    if report["episode"] == "match":
+        return {"win_rate": "matches", "round_win_rate": "rounds"}
+    return {"win_rate": "win rate"}
+
+
+def rating_kinds(report: dict[str, Any]) -> dict[str, str]:
+    """The kinds of ratings that a report has, and their headings."""
+    by_rounds = "round_elo" in report["ratings"]
+    heads = {
+        "elo": "by matches" if by_rounds else "rating",
+        "round_elo": "by rounds",
+        "openskill": "OpenSkill",
+    }
+    return {kind: head for kind, head in heads.items() if kind in report["ratings"]}
 
 
 def behavior_table(report: dict[str, Any]) -> Table | None:
@@ -171,6 +191,7 @@ def control_table(report: dict[str, Any]) -> Table | None:
     if not rows:
         return None
     made = Table(
+        padding=(0, 0 if report["episode"] == "match" else 1),
         title="Without the luck of the draws",
         caption="Control variates leave what is to be expected as it is. Games: how many of them "
         "tell as much as all without. Verdicts go by these figures.",
@@ -179,17 +200,15 @@ def control_table(report: dict[str, Any]) -> Table | None:
     )
     made.add_column("agent", overflow="fold")
     made.add_column("against", overflow="fold")
-    for heading in ("win rate", "interval", "games"):
-        made.add_column(heading, justify="right", no_wrap=True)
+    for name in rate_kinds(report).values():
+        for heading in (name, "interval", "games"):
+            made.add_column(heading, justify="right", no_wrap=True)
     for figure in rows:
-        rate = figure["adjusted"]["win_rate"]
-        made.add_row(
-            _Name(figure["agent"]),
-            _Name(in_short(figure["against"])),
-            f"{rate['mean']:.1%}",
-            f"{100 * rate['low']:.1f}-{100 * rate['high']:.1f}",
-            f"{rate['games_needed']:.0%}",
-        )
+        cells = []
+        for kind in rate_kinds(report):
+            rate = figure["adjusted"][kind]
+            cells += [*_share_cells(rate), f"{rate['games_needed']:.0%}"]
+        made.add_row(_Name(figure["agent"]), _Name(in_short(figure["against"])), *cells)
     return made
 
 
@@ -220,21 +239,23 @@ def write_results(report: dict[str, Any], file: IO[str]) -> None:
     """The figures of all line-ups as CSV, one agent in one line-up a line."""
     out = csv.writer(file, lineterminator="\n")
     keys = ("mean", "low", "high")
+    rates = list(rate_kinds(report))
+    games = {"matches": "games", "rounds": "rounds"} if len(rates) > 1 else {"rounds": "games"}
     out.writerow(
-        ["agent", "against", "deals", "games", "blocked", "truncated", "unwon"]
-        + [f"{name}_{key}" for name in ("win_rate", "points") for key in keys]
-        + [f"adjusted_win_rate_{key}" for key in keys]
+        ["agent", "against", "deals", *games.values(), "blocked", "truncated", "unwon"]
+        + [f"{name}_{key}" for name in (*rates, "points") for key in keys]
+        + [f"adjusted_{name}_{key}" for name in rates for key in keys]
         + ["verdict", "more_deals"]
     )
     for of in report["line_ups"]:
         for figure in of["figures"]:
-            without = figure.get("adjusted", {}).get("win_rate", {})
+            without = figure.get("adjusted", {})
             found = figure.get("verdict", {})
             out.writerow(
                 [figure["agent"], " ".join(figure["against"])]
-                + [of[key] for key in ("deals", "rounds", "blocked", "truncated", "unwon")]
-                + [figure[name][key] for name in ("win_rate", "points_per_round") for key in keys]
-                + [without.get(key) for key in keys]
+                + [of[key] for key in ("deals", *games, "blocked", "truncated", "unwon")]
+                + [figure[name][key] for name in (*rates, "points_per_round") for key in keys]
+                + [without.get(name, {}).get(key) for name in rates for key in keys]
                 + [found.get("claim"), found.get("more_deals")]
             )
 
@@ -323,6 +344,12 @@ def _about_verdicts(report: dict[str, Any]) -> str:
         f"Verdicts: {many}only where the power to find the difference is {report['power']:.0%}; "
         f"even: within {100 * report['margin']:g} points of it."
     )
+
+
+def _share_cells(rate: dict[str, Any]) -> list[str]:
+    """A share in %, and its interval."""
+    low, high = rate["low"], rate["high"]
+    return [f"{rate['mean']:.1%}", "-" if low is None else f"{100 * low:.1f}-{100 * high:.1f}"]
 
 
 def _unwon(of: dict[str, Any]) -> int:

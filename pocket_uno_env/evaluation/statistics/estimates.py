@@ -23,19 +23,25 @@ class Estimate:
     high: float | None
 
 
-def rate_estimate(blocks: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+def rate_estimate(
+    blocks: np.ndarray, confidence: float = CONFIDENCE, unit: float = 1.0
+) -> Estimate:
     """The mean of values in [0, 1], such as win rates of blocks, with an interval.
 
     Parameters
     ----------
     blocks : float array, shape ``(b,)``, b > 0
+        Or `ratio_blocks`, whose mean is in [0, 1].
+    unit : float
+        The smallest part of a block that is a sample by itself: 1, or of the rounds of matches
+        1 / (rounds of a match).
 
     Notes
     -----
     Wilson's interval for as many independent trials as would be worth the same: with the mean m
     and the variance v of the blocks, ``b * m * (1 - m) / v`` of them. So that a few blocks that
     happen to be alike are not taken for certainty, m and v are those of a larger sample here, to
-    which t**2 / 2 blocks of value 0 and as many of value 1 are added (t: the quantile of Student's
+    which t**2 / 2 units of value 0 and as many of value 1 are added (t: the quantile of Student's
     distribution).
 
     For many blocks this is Student's interval. It holds the mean, lies in [0, 1], keeps its
@@ -52,9 +58,10 @@ def rate_estimate(blocks: np.ndarray, confidence: float = CONFIDENCE) -> Estimat
     count = len(blocks)
     mean = float(blocks.mean())
     square = _student_quantile(count, confidence) ** 2
-    size = count + square
-    center = (count * mean + square / 2) / size
-    squares = float(((blocks - center) ** 2).sum()) + square / 2 * (center**2 + (1 - center) ** 2)
+    size = count + unit * square
+    center = (count * mean + unit * square / 2) / size
+    added = unit**2 * square / 2 * (center**2 + (1 - center) ** 2)
+    squares = float(((blocks - center) ** 2).sum()) + added
     trials = count * center * (1 - center) / (squares / size)
     middle = (mean + square / (2 * trials)) / (1 + square / trials)
     width = math.sqrt(square * (mean * (1 - mean) + square / (4 * trials)) / trials)
@@ -76,6 +83,33 @@ def mean_estimate(blocks: np.ndarray, confidence: float = CONFIDENCE) -> Estimat
     t = _student_quantile(len(blocks), confidence)
     width = t * float(blocks.std(ddof=1)) / math.sqrt(len(blocks))
     return Estimate(mean, mean - width, mean + width)
+
+
+def ratio_blocks(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
+    """Values by block whose mean is ``parts.sum() / wholes.sum()``, for the estimates above.
+
+    For figures per round of matches: the rounds of a block belong together, and blocks have
+    different numbers of them.
+
+    Parameters
+    ----------
+    parts, wholes : array, shape ``(b,)``, b > 0
+        What each block adds to the numerator, and to the denominator: above 0.
+
+    Returns
+    -------
+    float64 array, shape ``(b,)``
+        With several blocks they may lie outside of the range of the ratios.
+
+    Notes
+    -----
+    A block's value is R + (part - R * whole) / mean(whole), R being the ratio of the sums: to first
+    order, what the block contributes to R. So the variance of these values is that of a ratio
+    between clusters of unequal size. Source: W. G. Cochran, "Sampling Techniques", 3rd edition,
+    1977, chapters 6 (ratio estimators) and 9A (clusters).
+    """
+    ratio = parts.sum() / wholes.sum()
+    return np.asarray(ratio + (parts - ratio * wholes) / wholes.mean(), float)
 
 
 def _student_quantile(count: int, confidence: float) -> float:

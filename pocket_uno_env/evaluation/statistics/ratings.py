@@ -43,29 +43,36 @@ class Tables:
         The agents, A of them.
     seats : float64 array, shape ``(T, A)``
         How many places each agent has in each line-up.
+    games : float64 array, shape ``(T, deals)``
+        How much each block counts: 1; by rounds, their number over the mean of the line-up. Where a
+        line-up has played fewer deals than another, the rest is 0.
     wins : float64 array, shape ``(T, A, deals)``
-        Its share of each block's games, all its places together. Where a line-up has played fewer
-        deals than another, the rest is NaN.
+        What of that each agent has won, all its places together.
     """
 
     names: list[str]
     seats: np.ndarray
+    games: np.ndarray
     wins: np.ndarray
 
     @classmethod
-    def of(cls, games: Sequence[Games]) -> Tables:
-        """From games that share their deals."""
+    def of(cls, games: Sequence[Games], rounds: bool = False) -> Tables:
+        """From games that share their deals; by the rounds of matches if `rounds`."""
         numbers = sorted({number for of in games for number in of.agents})
         names = {number: of.name(number) for of in games for number in of.agents}
+        deals = max(of.deals for of in games)
         seats = np.zeros((len(games), len(numbers)))
-        wins = np.zeros((len(games), len(numbers), max(of.deals for of in games)))
+        count = np.zeros((len(games), deals))
+        wins = np.zeros((len(games), len(numbers), deals))
         for t, of in enumerate(games):
-            wins[t, :, of.deals :] = np.nan
+            per_block = of.rounds.sum(axis=1).mean()
+            count[t, : of.deals] = of.rounds.sum(axis=1) / per_block if rounds else 1
             for number in of.agents:
                 a = numbers.index(number)
                 seats[t, a] = len(of.places(number))
-                wins[t, a, : of.deals] = of.win_rates(number) * seats[t, a]
-        return cls([names[number] for number in numbers], seats, wins)
+                won = of.count_rounds_won(number) / per_block if rounds else of.win_rates(number)
+                wins[t, a, : of.deals] = won * seats[t, a]
+        return cls([names[number] for number in numbers], seats, count, wins)
 
     def totals(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Wins ``(B, T, A)`` and games ``(B, T)`` when deals count as in `weights`, ``(B, deals)``.
@@ -73,9 +80,8 @@ class Tables:
         So that every agent gets a rating, also one that has won or lost everything, each line-up
         gets one more game, with equal chances for all places.
         """
-        played = ~np.isnan(self.wins[:, 0, :])
-        wins = np.einsum("tad,bd->bta", np.nan_to_num(self.wins), weights)
-        games = np.einsum("td,bd->bt", played.astype(float), weights)
+        wins = np.einsum("tad,bd->bta", self.wins, weights)
+        games = np.einsum("td,bd->bt", self.games, weights)
         return wins + self.seats / self.seats.sum(axis=1, keepdims=True), games + 1
 
 
@@ -84,6 +90,7 @@ def ratings(
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    rounds: bool = False,
 ) -> dict[str, Estimate]:
     """Each agent's rating with its interval, by name.
 
@@ -92,8 +99,10 @@ def ratings(
     games : sequence of Games
         Line-ups of at least two different agents that share their deals. Line-ups of one agent
         alone say nothing and are left out.
+    rounds : bool
+        Of matches: rate by who won their rounds, not by who won them.
     """
-    tables = Tables.of([of for of in games if len(of.agents) > 1])
+    tables = Tables.of([of for of in games if len(of.agents) > 1], rounds)
     deals = tables.wins.shape[2]
     rng = np.random.default_rng(seed)
     weights = np.concatenate(
@@ -148,6 +157,7 @@ def rate_against(
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    rounds: bool = False,
 ) -> Estimate:
     """The rating of the agent at the first place, against others whose ratings are known.
 
@@ -157,8 +167,10 @@ def rate_against(
         In each, the agent alone against a table of one other.
     known : dict
         The others' ratings by name.
+    rounds : bool
+        As in `ratings`.
     """
-    tables = Tables.of(list(games))
+    tables = Tables.of(list(games), rounds)
     deals = tables.wins.shape[2]
     rng = np.random.default_rng(seed)
     draws = rng.multinomial(deals, np.full(deals, 1 / deals), resamples)
