@@ -115,8 +115,8 @@ class Settings:
     """Decisions between checkpoints."""
     keep: int = 3
     """How many of the newest checkpoints are kept."""
-    deals: int = 2_000
-    """Deals against each opponent in the evaluation at the end, each with all seat rotations;
+    deals: int = 1_000
+    """Matches against each opponent in the evaluation at the end, each in all seat rotations;
     0 for no evaluation."""
 
 
