@@ -106,6 +106,17 @@ def test_rounds_are_rated_by_their_share_however_long_a_match_is():
     assert rate_against(longer[:2], known).mean < again.mean - 20
 
 
+def test_a_constant_share_of_rounds_is_certain_however_lengths_vary():
+    """Two rounds of three in every match: which deals a resample draws does not matter."""
+    of = drawn([1, 1], (0, 1), 200, np.random.default_rng(0))
+    third = np.random.default_rng(1).integers(1, 9, (200, 1)) * np.ones((1, 2), np.int32)
+    won = np.stack([2 * third, third], axis=2)
+    found = ratings([replace(of, rounds=3 * third, rounds_won=won)], rounds=True)
+    # All but for the game that is added to each line-up.
+    assert found["a"].mean - found["b"].mean == pytest.approx(ELO * np.log(2), abs=1)
+    assert found["a"].high - found["a"].low < 0.5
+
+
 def test_who_wins_everything_has_a_finite_rating():
     found = ratings([made((0, 1), ("a", "b"), np.zeros((50, 2)))])
     assert 500 < found["a"].mean - found["b"].mean < 2000
