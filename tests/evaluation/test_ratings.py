@@ -111,10 +111,13 @@ def test_a_constant_share_of_rounds_is_certain_however_lengths_vary():
     of = drawn([1, 1], (0, 1), 200, np.random.default_rng(0))
     third = np.random.default_rng(1).integers(1, 9, (200, 1)) * np.ones((1, 2), np.int32)
     won = np.stack([2 * third, third], axis=2)
-    found = ratings([replace(of, rounds=3 * third, rounds_won=won)], rounds=True)
+    longer = [replace(of, rounds=3 * third, rounds_won=won)]
+    found = ratings(longer, rounds=True)
+    placed = rate_against(longer, {"b": 1000.0}, rounds=True)
     # All but for the game that is added to each line-up.
     assert found["a"].mean - found["b"].mean == pytest.approx(ELO * np.log(2), abs=1)
-    assert found["a"].high - found["a"].low < 0.5
+    assert placed.mean == pytest.approx(1000 + ELO * np.log(2), abs=1)
+    assert max(found["a"].high - found["a"].low, placed.high - placed.low) < 0.5
 
 
 def test_who_wins_everything_has_a_finite_rating():
