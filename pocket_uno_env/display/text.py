@@ -57,6 +57,12 @@ def card_text(card: str, color: bool = False) -> str:
     return f"\x1b[{ink}m{card}\x1b[0m" if color and ink else card
 
 
+def chances_text(chances: Sequence[float], players: Sequence[str]) -> str:
+    """Each seat's chance to win the match, as a sentence."""
+    shares = ", ".join(f"{who} {100 * p:.1f} %" for who, p in zip(players, chances, strict=True))
+    return f"Chances to win the match: {shares}."
+
+
 def hand_lines(hand: Mapping[str, Any], width: int) -> list[list[str]]:
     """A hand as lines of card names no wider than `width`; cards face down are ``##``."""
     cards = hand["cards"]

@@ -7,7 +7,8 @@ The position is a JSON object. You are seat 0, seat 1 is on your left.
   hand       your cards, such as ["R5", "W+2"]
   top        the top card, and color ("red" or "R") if it is a wild
   others     how many cards the others hold, from your left
-  rules, direction (1 or -1), scores
+  rules, direction (1 or -1)
+  scores     points in the match, yours first; without them it is a single round
   discards   the cards under the top card (under before_top, if that is given)
   phase      play (default), drawn, challenge, uno, catch or give
   drawn      in phase drawn: the card you drew
@@ -33,10 +34,11 @@ from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import console, help_text
 from pocket_uno_env.display.seat_view import sight
-from pocket_uno_env.display.text import render_text
+from pocket_uno_env.display.text import chances_text, render_text
 from pocket_uno_env.files import FileError, parse_json, read_file
 
 from .analysis import analyse
+from .chances import race_for
 from .estimate import estimate
 from .guarded import load_guarded
 
@@ -60,7 +62,15 @@ def advise(fields: dict[str, Any], agents: Sequence[Agent]) -> dict[str, Any]:
     """
     position = read_position(fields)
     rows = position_rows(position)
-    judged = estimate(position.rules, rows)
+    race = None
+    if "scores" in fields:
+        race = race_for(position.rules, len(position.scores))
+    if race is not None and max(position.scores) >= position.rules.match_goal:
+        raise AdviceError(
+            f"'scores' has {max(position.scores)}; expected points from 0 to "
+            f"{position.rules.match_goal - 1}, with which the match is not over"
+        )
+    judged = estimate(position.rules, rows, race=race)
     return {
         "sight": sight(position.rules, rows, 0),
         "advice": [analyse(position.rules, rows.copy(), agent, judged) for agent in agents],
@@ -97,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = ["seat 0 (you)", *(f"seat {seat}" for seat in range(1, len(found["sight"]["hands"])))]
     print(render_text(found["sight"], names, sys.stdout.isatty()))
     for advice in found["advice"]:
-        console().print(_table(advice))
+        console().print(_table(advice, names))
     return 0
 
 
@@ -116,15 +126,26 @@ def read(file: Path) -> str | bytes:
     return text
 
 
-def _table(advice: dict[str, Any]) -> Table:
+def _table(advice: dict[str, Any], names: Sequence[str]) -> Table:
     """The actions with their figures, the best first."""
-    table = Table(title=f"{advice['agent']}: {advice['choice']}", caption=advice["about"])
+    match, about = advice["match"], advice["about"]
+    columns = {"probability": "probability", "value": "chance to win"}
+    if match is not None:
+        columns.update(value="wins the round", match="wins the match")
+        about = f"{chances_text(match, names)} {about}"
+    table = Table(title=f"{advice['agent']}: {advice['choice']}", caption=about)
     table.add_column("action")
-    table.add_column("probability", justify="right")
-    table.add_column("chance to win", justify="right")
+    for title in columns.values():
+        table.add_column(title, justify="right")
     for entry in advice["actions"]:
-        cells = ("" if v is None else f"{100 * v:.1f} %" for v in list(entry.values())[1:])
-        table.add_row(entry["action"], *cells)
-    if advice["value"] is not None:
-        table.add_row("the position", "", f"{100 * advice['value']:.1f} %", style="bold")
+        table.add_row(entry["action"], *(_percent(entry[name]) for name in columns))
+    own = None if match is None else match[0]
+    position = {"probability": None, "value": advice["value"], "match": own}
+    if any(figure is not None for figure in position.values()):
+        cells = (_percent(position[name]) for name in columns)
+        table.add_row("the position", *cells, style="bold")
     return table
+
+
+def _percent(chance: float | None) -> str:
+    return "" if chance is None else f"{100 * chance:.1f} %"

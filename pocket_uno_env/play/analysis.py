@@ -14,6 +14,7 @@ from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.cards import COLORS
 from pocket_uno_env.rules.rules import Rules
 
+from .chances import DIGITS
 from .estimate import Estimate
 
 LIKELIEST = 8
@@ -29,19 +30,21 @@ def analyse(
     ----------
     estimated : Estimate, optional
         What `estimate.estimate` says of it. It gives the chance to win after each action, of the
-        position if the agent has no value of its own, and what the others may hold.
+        position if the agent has no value of its own, and what the others may hold; and all that
+        is said of the match.
 
     Returns
     -------
     dict
         ``agent``; ``choice``, the name of what it would do; ``actions``, the legal ones, the best
-        first, each with ``action``, ``probability`` and ``value`` (the chance to win the round), as
-        far as the agent gives them, else None; ``value`` of the position or None; ``about``, where
-        the figures come from; and ``holdings``, for each seat ``seat``, ``own`` (whether it is the
-        one to act), ``known`` (cards known to be there), ``colors`` and ``likely``: pairs of a
-        colour or card and the chance that one is held. Of the own seat they say what those may
-        think who have seen only what all have seen: what another seat thinks would tell of its
-        own hand.
+        first, each with ``action``, ``probability``, ``value`` (the chance to win the round) and
+        ``match`` (the chance to win the match), as far as they are known, else None; ``value`` of
+        the position or None; ``match``, for each seat the chance to win the match after the choice,
+        or None; ``about``, where the figures come from; and ``holdings``, for each seat ``seat``,
+        ``own`` (whether it is the one to act), ``known`` (cards known to be there), ``colors`` and
+        ``likely``: pairs of a colour or card and the chance that one is held. Of the own seat they
+        say what those may think who have seen only what all have seen: what another seat thinks
+        would tell of its own hand.
 
     Raises
     ------
@@ -51,6 +54,7 @@ def analyse(
     if agent.clairvoyant:
         raise AgentError(f"{agent.name} looks at hidden cards, so it gives no advice")
     seats = int(rows["num_players"][0])
+    seat = int(rows["to_act"][0])
     opinion = agent.opinion(rules, rows, 0)
     ids = catalogue(rules).ids
     values, value = opinion.values, opinion.value
@@ -59,17 +63,20 @@ def analyse(
         values = estimated.wins
         value = float(values[opinion.action]) if value is None else value
         about += f" {_about(estimated)}"
+    match = None if estimated is None else estimated.match
+    if estimated is not None and match is not None:
+        about += f" {_about_match(estimated)}"
     actions = [
         {
             "action": name,
             "probability": _figure(opinion.probabilities, ids[name]),
             "value": _figure(values, ids[name]),
+            "match": None if match is None else _figure(match[:, seat], ids[name]),
         }
         for name in legal_names(rules, rows)
     ]
     choice = catalogue(rules).name(opinion.action)
     actions.sort(key=lambda entry: _rank(entry, choice))
-    seat = int(rows["to_act"][0])
     blocks = Blocks(rules, seats, rows, seat)
     chances = holdings(blocks)
     believed = opinion.holdings
@@ -81,7 +88,8 @@ def analyse(
         "agent": agent.name,
         "choice": choice,
         "actions": actions,
-        "value": None if value is None else round(float(value), 4),
+        "value": None if value is None else round(float(value), DIGITS),
+        "match": None if match is None else match[opinion.action].round(DIGITS).tolist(),
         "about": about,
         "holdings": [_holding(blocks, other, chances[other]) for other in range(seats)],
     }
@@ -139,16 +147,23 @@ def _about(estimated: Estimate) -> str:
     )
 
 
+def _about_match(estimated: Estimate) -> str:
+    return (
+        f"Chances to win the match: by the scores at the end of {estimated.guesses:,} playouts "
+        "from guesses, between equals."
+    )
+
+
 def _figure(figures: np.ndarray | None, action: int) -> float | None:
     if figures is None or math.isnan(figures[action]):
         return None
-    return round(float(figures[action]), 4)
+    return round(float(figures[action]), DIGITS)
 
 
 def _rank(entry: dict[str, Any], choice: str) -> tuple[bool, float]:
-    """The agent's choice first, then by its figures."""
-    figure = entry["value"] if entry["value"] is not None else entry["probability"]
-    return entry["action"] != choice, -(figure or 0.0)
+    """The agent's choice first, then by what matters most of what is known."""
+    known = (entry[name] for name in ("match", "value", "probability") if entry[name] is not None)
+    return entry["action"] != choice, -next(known, 0.0)
 
 
 def _likely(rules: Rules, chances: np.ndarray) -> list[list[Any]]:

@@ -34,13 +34,16 @@ from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.rules import Rules, RulesError
 
 from .analysis import analyse
+from .chances import at_scores, outlook, race_for
 from .estimate import estimate
 
 MAX_FRAMES = 10_000
 GUESSES = 300
 """Guesses of the hidden cards at each decision."""
+PLAYOUTS = 400
+"""Playouts of each position with all hands open."""
 PAGE = Path(__file__).parent / "web" / "page"
-SCRIPTS = ("cards.js", "table.js", "replay.js", "film.js")
+SCRIPTS = ("cards.js", "table.js", "chances.js", "replay.js", "film.js")
 
 
 class ReplayError(ValueError):
@@ -115,7 +118,8 @@ def film(
         ``rounds``, for each what everybody saw of its events (``all`` and by seat); and ``frames``:
         ``round``, ``sight`` (`seat_view.sight`, all open), ``known`` (the cards that each seat
         knows in other hands), ``events`` (how many lie behind), ``action`` (what comes next, or
-        None) and ``opinions`` by agent (`analysis.analyse`).
+        None), ``opinions`` by agent (`analysis.analyse`), ``chances`` (to win the match, at the
+        scores: `chances.at_scores`, or None) and ``open`` (`chances.outlook`, by all hands).
 
     Raises
     ------
@@ -156,6 +160,9 @@ def _frames(
     """The frames, and the seat to act at the end of each round."""
     frames: list[dict[str, Any]] = []
     ends: list[int | None] = []
+    seats = len(record["players"])
+    match = record["match"] or any(record.get("scores", ()))
+    race = race_for(rules, seats) if match else None
     for position in positions(record):
         if stop():
             raise ReplayError("nobody waits for this film any more")
@@ -163,7 +170,7 @@ def _frames(
         name = None if position.action is None else catalogue(rules).name(position.action)
         opinions = {}
         if name is not None and agents:
-            judged = estimate(rules, position.rows, GUESSES)
+            judged = estimate(rules, position.rows, GUESSES, race=race)
             opinions = {
                 agent.name: analyse(rules, position.rows, agent, judged) for agent in agents
             }
@@ -171,10 +178,12 @@ def _frames(
             {
                 "round": position.round,
                 "sight": seen,
-                "known": _known(rules, position.rows, len(record["players"])),
+                "known": _known(rules, position.rows, seats),
                 "events": position.events,
                 "action": name,
                 "opinions": opinions,
+                "chances": None if race is None else at_scores(rules, seen["scores"]),
+                "open": outlook(rules, position.rows, PLAYOUTS, race),
             }
         )
         if name is None:

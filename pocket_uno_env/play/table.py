@@ -28,6 +28,8 @@ from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules
 
+from .chances import at_scores
+
 MAX_DECISIONS = 5000
 """Decisions after which a round is truncated: agents that play at random may never finish."""
 
@@ -112,6 +114,16 @@ class Table:
             return None
         seat = int(match_winner(self.rules._table[0], self.rows[0]))
         return None if seat == NO_SEAT else seat
+
+    @property
+    def chances(self) -> list[float] | None:
+        """Each seat's chance to win the match at the scores (`chances.at_scores`).
+
+        While a round runs they are those of before it: everybody may know them. None for a single
+        round, and where there is no match equity.
+        """
+        scores = self.rows["scores"][0, : len(self.agents)]
+        return at_scores(self.rules, scores) if self.match else None
 
     @property
     def over(self) -> bool:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from pocket_uno_env.display.prompts import PROMPTS
-from pocket_uno_env.display.text import WIDTH, card_text, render_text
+from pocket_uno_env.display.text import WIDTH, card_text, chances_text, render_text
 from pocket_uno_env.rules.cards import COLOR_NAMES, COLORS, WILDS
 
 from .table import Table
@@ -114,9 +114,12 @@ class Terminal:
             for word in text.split(" ")
         )
 
+    @property
+    def _names(self) -> list[str]:
+        return ["you" if i == self.seat else name for i, name in enumerate(self.table.names)]
+
     def _show_table(self) -> None:
-        names = ["you" if i == self.seat else name for i, name in enumerate(self.table.names)]
-        text = render_text(self.table.sight(self.seat), names, self.color)
+        text = render_text(self.table.sight(self.seat), self._names, self.color)
         # The last line says who is asked what; the question below says it better.
         self.write("\n".join(text.split("\n")[: -1 if self.table.running else None]))
 
@@ -128,6 +131,9 @@ class Terminal:
             who = self.table.winner
             won = "You win" if who == self.seat else f"{self.table.names[who]} wins"
             self.write(f"{won} the match.")
+        elif (chances := self.table.chances) is not None:
+            for line in textwrap.wrap(chances_text(chances, self._names), WIDTH):
+                self.write(line)
 
     # What is asked.
 

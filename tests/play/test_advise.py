@@ -252,6 +252,31 @@ def test_advice_names_the_best_first() -> None:
     assert dict(map(tuple, other["colors"]))["R"] == pytest.approx(10 / 48, abs=0.01)
 
 
+def test_advice_in_a_match_goes_by_the_match() -> None:
+    scored = {**PLAIN, "others": [2], "scores": [240, 0]}
+    (single,) = advise({**PLAIN, "others": [2]}, [STRONG])["advice"]
+    (found,) = advise(scored, [STRONG])["advice"]
+    assert single["match"] is None and {e["match"] for e in single["actions"]} == {None}
+    assert "win the match" in found["about"] and "win the match" not in single["about"]
+    assert sum(found["match"]) == pytest.approx(1, abs=1e-3)
+    first, *others = found["actions"]
+    assert first["action"] == found["choice"] and first["match"] == found["match"][0]
+    shares = [entry["match"] for entry in others]
+    assert shares == sorted(shares, reverse=True)
+    # The playouts are the same; with 240 points a round lost is not yet the match.
+    values = {entry["action"]: entry["value"] for entry in single["actions"]}
+    for entry in found["actions"]:
+        assert entry["value"] == values[entry["action"]] < entry["match"] < 1
+
+
+def test_without_match_equity_advice_is_of_the_round() -> None:
+    for rules in ("pocket51", {"name": "pocket", "elimination": True}):
+        (found,) = advise({**PLAIN, "rules": rules, "scores": [240, 0]}, [STRONG])["advice"]
+        assert found["match"] is None and found["value"] is not None
+    with pytest.raises(AdviceError, match="'scores' has 250; expected points from 0 to 249"):
+        advise({**PLAIN, "scores": [250, 0]}, [STRONG])
+
+
 def test_figures_are_shown_as_far_as_there_are_some() -> None:
     rules = Rules()
     position = read_position(PLAIN)
@@ -266,7 +291,8 @@ def test_figures_are_shown_as_far_as_there_are_some() -> None:
             return Opinion(rules.kind_ids["R5"], values=values, value=0.7, about="Sure.")
 
     found = analyse(rules, position_rows(position), Sure())
-    assert found["actions"][0] == {"action": "play R5", "probability": None, "value": 0.75}
+    sure = {"action": "play R5", "probability": None, "value": 0.75, "match": None}
+    assert found["actions"][0] == sure
     assert found["actions"][1]["value"] is None and found["value"] == 0.7
     json.dumps(found, allow_nan=False)
 
@@ -299,6 +325,12 @@ def test_the_command_advises(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     file.write_text("\ufeff" + json.dumps(PLAIN), "utf-8")
     code, out, err = run(capsys, str(file), "--agents", "strong", "counter")
     assert code == 0 and not err and "strong: play" in out and "counter: play" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "wins the match" not in out
+    fields = {**PLAIN, "others": [3, 4, 5, 6], "scores": [200, 0, 100, 20, 40]}
+    file.write_text(json.dumps(fields), "utf-8")
+    code, out, _ = run(capsys, str(file))
+    assert code == 0 and "wins the match" in out and "Chances to win the match: seat 0 (you)" in out
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = run(capsys, str(file), "--json")
     assert code == 0 and json.loads(out)["advice"][0]["agent"] == "strong"

@@ -360,7 +360,9 @@ def test_a_table_whose_agent_fails_says_so_and_can_go_on(browser: Any, tmp_path:
     visitor = Visitor(browser, running.address)
     page = visitor.page
     try:
-        visitor.deal(**{"seat-1": "failing:Moody"})
+        assert page.input_value("#players") == "4"
+        assert [page.input_value(f"#seat-{seat}") for seat in (1, 2, 3)] == list(agents)
+        visitor.deal(players="2")
         while not page.query_selector(".prompt .error"):
             visitor.click_on()
         assert "ZeroDivisionError: division by zero" in page.inner_text(".prompt .error")
@@ -440,6 +442,47 @@ def test_a_game_is_replayed_and_shared_as_one_file(
     assert "out and score" in alone.inner_text(".next")
     assert requests == [file.as_uri()] and not wrong
     context.close()
+
+
+def test_the_chances_to_win_a_match_stand_beside_the_points(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.deal()
+    visitor.play_round()
+    shown = {float(text.split()[0]) for text in page.locator(".plate .chance").all_inner_texts()}
+    assert shown == {round(100 * chance) for chance in visitor.states()[-1]["chances"]}
+    assert sum(shown) == pytest.approx(100, abs=1)
+    page.click("text=Watch the replay")
+    page.wait_for_selector(".replay .opinion .river")
+    assert page.locator(".river").count() == 2 and page.locator(".plate .chance").count() == 2
+    page.locator(".river").first.click()
+    assert not page.inner_text(".where").startswith("1 of")
+    # Seen from a seat, nothing is shown that comes from other hands.
+    page.select_option("[aria-label='seen from']", "0")
+    assert page.locator(".river").count() == 0 and page.locator(".plate .chance").count() == 2
+
+
+def test_a_single_round_has_no_chances_to_win_a_match(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.deal(match="round")
+    visitor.play_round()
+    assert visitor.page.locator(".plate .chance").count() == 0
+    visitor.page.click("text=Watch the replay")
+    visitor.page.wait_for_selector(".replay .opinion .river")
+    assert visitor.page.locator(".river").count() == 1
+
+
+def test_networks_are_offered_where_they_can_play(visit: Callable[..., Visitor]) -> None:
+    page = visit().page
+    for rules, players, network in (("pocket", "2", "pocket-2p"), ("classic", "2", "classic-2p")):
+        page.select_option("#rules", rules)
+        page.select_option("#players", players)
+        offered = page.locator("#seat-1 option").all_inner_texts()
+        assert [name for name in offered if name.endswith("p")] == [network]
+    page.select_option("#seat-1", "classic-2p")
+    page.select_option("#players", "3")  # which it cannot play
+    assert page.input_value("#seat-1") == "strong"
+    assert "classic-2p" not in page.locator("#seat-1 option").all_inner_texts()
 
 
 def test_a_file_that_is_no_record_is_named(visit: Callable[..., Visitor], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hidden_cards import permute_hidden
 from pocket_uno_env import Rules
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.display.seat_view import Blocks
+from pocket_uno_env.play.chances import race_for
 from pocket_uno_env.play.estimate import estimate
 from pocket_uno_env.rows import legal_names
 from pocket_uno_env.rules.actions import catalogue
@@ -40,15 +41,17 @@ def test_hidden_cards_change_nothing_and_the_game_stays_as_it_was() -> None:
             if decision % 5:
                 continue
             saved, seat = raw.rows.copy(), int(raw.rows["to_act"][0])
-            before = estimate(rules, raw.rows, 20)
+            race = race_for(Rules(), players)  # of any game
+            before = estimate(rules, raw.rows, 20, race=race)
             assert (raw.rows == saved).all()
             legal = [catalogue(rules).names[i] for i in np.flatnonzero(~np.isnan(before.wins))]
             assert legal == legal_names(rules, raw.rows)
             policy_rng = raw.rows["policy_rng"].copy()
             moved += permute_hidden(rules, raw.rows, seat, rng)
             raw.rows["policy_rng"] = policy_rng
-            after = estimate(rules, raw.rows, 20)
+            after = estimate(rules, raw.rows, 20, race=race)
             assert np.array_equal(after.wins, before.wins, equal_nan=True)
+            assert np.array_equal(after.match, before.match, equal_nan=True)
             assert (after.holdings == before.holdings).all()
             raw.rows[:] = saved
     assert moved > 100

@@ -18,6 +18,7 @@ import pytest
 from unruly import ANSWERS, Unruly
 
 from pocket_uno_env.agents import Agent, AgentError, ObservationAgent, load
+from pocket_uno_env.equity.tables import match_equity
 from pocket_uno_env.play.guarded import Guarded
 from pocket_uno_env.play.program import Keeper, main
 from pocket_uno_env.play.table import MAX_DECISIONS, Table, TableError
@@ -27,6 +28,9 @@ from pocket_uno_env.reference.referee import check_record
 from pocket_uno_env.rules.rules import Rules, RulesError
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+ELIMINATION = Rules.preset("pocket", elimination=True)
 
 
 def seated(*opponents: str, **options: Any) -> Table:
@@ -70,6 +74,34 @@ def test_a_whole_game_by_numbers(rules: str, match: bool) -> None:
     if match:
         assert ("You win the match." in lines) == (table.winner == 0)
         assert (len(record["rounds"]) > 1) == ("-- Round 2 of a match" in "\n".join(lines))
+
+
+def test_between_rounds_the_chances_to_win_the_match_are_told() -> None:
+    table = seated("greedy")
+    lines = sit(table, forever("1"))
+    told = [line for line in lines if line.startswith("Chances to win the match: you ")]
+    assert len(told) == table.round and told  # not after the last
+    scores = table.record()["rounds"][0]["result"]["points"]
+    you, other = 100 * match_equity("pocket", scores)
+    assert told[0] == f"Chances to win the match: you {you:.1f} %, greedy {other:.1f} %."
+
+
+def test_a_table_knows_the_chances_at_the_scores() -> None:
+    table = Table("pocket", [load("greedy")] * 3, seed=4)
+    while True:
+        before = match_equity("pocket", table.sight(None)["scores"]).round(4).tolist()
+        while table.running:
+            assert table.chances == before
+            table.ask_agent()
+        after = table.chances
+        assert after == match_equity("pocket", table.sight(None)["scores"]).round(4).tolist()
+        if table.over:
+            break
+        assert after != before or table.sight(None)["result"]["winner"] is None
+        table.next_round()
+    assert after == [float(seat == table.winner) for seat in range(3)]
+    for rules, match in (("pocket", False), ("pocket51", True), (ELIMINATION, True)):
+        assert Table(rules, [load("greedy")] * 2, match).chances is None
 
 
 def test_house_rules_and_five_players() -> None:

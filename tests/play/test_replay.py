@@ -13,6 +13,7 @@ from games import every_game, play, raw_env
 from pocket_uno_env.agents import load
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.display.seat_view import sight
+from pocket_uno_env.equity.tables import match_equity
 from pocket_uno_env.play.film import (
     MAX_FRAMES,
     Replay,
@@ -79,6 +80,35 @@ def test_matches_and_unfinished_games_are_films_too() -> None:
     made = film((match, 1))
     assert {frame["round"] for frame in made["frames"]} == set(range(len(match["rounds"])))
     assert made["frames"][-1]["action"] is None and made["match"]
+
+
+def test_a_film_holds_the_chances_to_win_the_round_and_the_match() -> None:
+    match = record_of(num_players=3, episode="match", max_rounds=2, limit=200)
+    made = film((match, 1), [load("strong")])
+    for frame in made["frames"]:
+        result, scores = frame["sight"]["result"], frame["sight"]["scores"]
+        assert frame["chances"] == match_equity("pocket", scores).round(4).tolist()
+        for chances in frame["open"].values():
+            assert sum(chances) == pytest.approx(1, abs=1e-3)
+        if result:
+            assert frame["open"]["match"] == frame["chances"]
+            assert frame["open"]["round"] == [float(s == result["winner"]) for s in range(3)]
+        else:
+            assert len(frame["opinions"]["strong"]["match"]) == 3
+    # Who holds a single card that fits is seen to be ahead.
+    last = [frame for frame in made["frames"] if frame["action"]][-1]
+    assert last["open"]["round"][last["sight"]["to_act"]] > 0.5
+
+
+def test_chances_to_win_the_match_are_for_matches() -> None:
+    single = film((record_of(), 1), [load("greedy")])
+    unknown = film((record_of(rules="pocket51", episode="match", max_rounds=1), 1))
+    for frame in [*single["frames"], *unknown["frames"]]:
+        assert frame["chances"] is None and frame["open"]["match"] is None
+        assert all(found["match"] is None for found in frame["opinions"].values())
+    begun = film((record_of(scores=[200, 0]), 1))  # a round that starts at scores is one of a match
+    assert begun["frames"][0]["chances"][0] > 0.9
+    assert begun["frames"][0]["open"]["match"][0] > begun["frames"][0]["open"]["round"][0]
 
 
 def test_one_game_of_many_is_chosen() -> None:
@@ -154,7 +184,7 @@ def test_the_page_is_whole_and_cannot_be_broken_by_names() -> None:
     nasty = '</script><script>alert(1)</script>{{film}}<img src=x onerror=alert(1)>"&'
     record["players"] = [nasty, "b"]
     page = page_of(film((record, 1)))
-    assert page.count("<script") == 5 and page.count("</script>") == 5  # the film and four scripts
+    assert page.count("<script") == 6 and page.count("</script>") == 6  # the film and five scripts
     assert "<img" not in page and page.count('id="film"') == 1
     data = re.search(r'<script id="film" type="application/json">(.*?)</script>', page, re.DOTALL)
     assert data is not None

@@ -23,7 +23,10 @@ from unruly import ANSWERS, OPINIONS, Opinionated, Unruly
 
 from pocket_uno_env.agents import Agent, ObservationAgent, load
 from pocket_uno_env.agents.agent import AgentError
+from pocket_uno_env.equity.tables import match_equity
 from pocket_uno_env.play.analysis import analyse
+from pocket_uno_env.play.chances import race_for
+from pocket_uno_env.play.estimate import estimate
 from pocket_uno_env.play.guarded import Guarded
 from pocket_uno_env.reference.referee import check_record
 from pocket_uno_env.rules.rules import Rules
@@ -47,6 +50,8 @@ NEW = {
 }  # fmt: skip
 
 
+HOUSE = {"match": True, "rules": {"name": "pocket", "jump_in": True}}
+"""A match for which there is no match equity."""
 SEED = 3
 """The deal of all tables, unless a test names others."""
 
@@ -199,7 +204,7 @@ def test_hidden_cards_never_reach_a_page(rules: str, opponents: list[str]) -> No
 
 def test_what_is_sent_does_not_depend_on_hidden_cards() -> None:
     rng, moved = np.random.default_rng(0), 0
-    place = dealt({**NEW, "seats": ["person", "greedy", "strong"]})
+    place = dealt({**NEW, "match": True, "seats": ["person", "greedy", "strong"]})
     table = place.guests.table
     while table.running:
         before, saved = json.dumps(halls.state(place)), table.rows.copy()
@@ -216,8 +221,30 @@ def test_what_is_sent_does_not_depend_on_hidden_cards() -> None:
     assert moved > 100
 
 
+def test_in_a_match_the_chances_to_win_it_are_told() -> None:
+    async def scenario(client: TestClient[Any, Any], server: Server) -> None:
+        async with opened(client) as page:
+            for changed, told in (({"match": True}, True), ({}, False), (HOUSE, False)):
+                await page.say(**{**NEW, **changed})
+                state = await page.my_turn()
+                while state["sight"]["result"]:
+                    await page.say(do="next", turn=state["turn"])
+                    state = await page.my_turn()
+                found = await page.ask("analysis", do="analyse", turn=state["turn"], agent="strong")
+                assert (state["chances"] is not None) == (found["match"] is not None) == told
+                state = await play_round(page, state)
+                if told:
+                    scores = state["sight"]["scores"]
+                    assert state["chances"] == match_equity("pocket", scores).round(4).tolist()
+                    assert sum(found["match"]) == pytest.approx(1, abs=1e-3)
+
+    with_server(scenario)
+
+
 def analysed(table: Any, name: str) -> str:
-    return json.dumps(analyse(table.rules, table.rows.copy(), load(name)))
+    rows, race = table.rows.copy(), race_for(table.rules, len(table.agents))
+    judged = estimate(table.rules, rows, 30, race=race)
+    return json.dumps(analyse(table.rules, rows, load(name), judged))
 
 
 def test_a_whole_match_and_its_record(tmp_path: Path) -> None:
@@ -971,7 +998,7 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
 
 
 def test_it_listens_on_this_machine_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    from pocket_uno_env.play.program import Options
+    from pocket_uno_env.play.program import Options, main
 
     assert Options().host == "127.0.0.1" and Doors(Options().host).local
     assert all(map(is_local, LOCAL))
@@ -980,6 +1007,12 @@ def test_it_listens_on_this_machine_alone(capsys: pytest.CaptureFixture[str]) ->
         serve("127.0.0.1", 65536, [], False)
     with pytest.raises(HallError, match="no agent 'nobody'"):
         serve("127.0.0.1", 0, ["nobody"], False)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["--web", "--no-browser", "--port", str(port)]) == 2
+    assert f"port {port} is taken, perhaps by another server" in capsys.readouterr().err
+    assert main(["--web", "--no-browser", "--host", "no.such.host.invalid"]) == 2
+    assert "cannot listen at 'no.such.host.invalid', port 8177: " in capsys.readouterr().err
 
 
 # Connections that are lost, and pages that do not read.
@@ -1097,3 +1130,12 @@ def test_the_page_says_how_agents_of_ones_own_play(
     assert said[0] == "Holds its wilds back." and said[1].startswith("A trained model")
     (tmp_path / "run").rmdir()
     assert hall.welcome()["agents"][1]["about"] == ""
+
+
+def test_the_page_knows_opponents_and_which_games_they_play() -> None:
+    welcome = Hall(["pocket-3p", "strong", "strong"]).welcome()
+    assert welcome["opponents"] == ["pocket-3p", "strong", "strong"]
+    games = {agent["name"]: agent["games"] for agent in welcome["agents"]}
+    assert games["pocket-3p"] == [("pocket", 3)] and games["classic-2p"] == [("classic", 2)]
+    assert games["greedy"] is None and ("pocket", 2) in games["strong"]
+    assert ("pocket", 5) in games["strong"] and ("classic", 10) in games["strong"]

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pocket_uno_env.agents import AgentError, describe, names, networks
@@ -100,8 +101,8 @@ class Hall:
     Parameters
     ----------
     agents : sequence of str
-        Agents that may be named beside the registered ones, such as trained runs: a page can name
-        these alone, so that it can make the server load nothing else.
+        The opponents that a page proposes. They may be others than the registered agents, such as
+        trained runs: a page can name these alone, so that it can make the server load nothing else.
     seeds : iterable of int
         The deals of the tables to come, one for each, for tests and pictures. Without, and after
         the last, the operating system deals. A page never names a seed: at a second table with the
@@ -110,6 +111,7 @@ class Hall:
 
     def __init__(self, agents: Sequence[str] = (), seeds: Iterable[int] = ()) -> None:
         self.offered = list(dict.fromkeys([*agents, *names(), *networks()]))
+        self.opponents = list(agents)
         self._seeds = iter(seeds)
         self._agents: dict[str, Guarded] = {}
         self._loading, self._seating = threading.Lock(), threading.Lock()
@@ -120,13 +122,35 @@ class Hall:
         """What a page needs to know to begin: agents, rules and prompts."""
         return {
             "type": "welcome",
-            "agents": [{"name": name, "about": _about(name)} for name in self.offered],
+            "agents": [
+                {"name": name, "about": _about(name), "games": self._games.get(name)}
+                for name in self.offered
+            ],
+            "opponents": self.opponents,
             "rules": [rules_of(Rules.preset(name)) for name in PRESETS],
             "prompts": {
                 "must draw": MUST_DRAW,
                 **{phase: prompt.explained for phase, prompt in PROMPTS.items()},
             },
         }
+
+    @cached_property
+    def _games(self) -> dict[str, list[tuple[str, int]]]:
+        """The presets and numbers of players that agents can play which may not play them all."""
+        found = {}
+        for name in {*self.opponents, *networks()}:
+            try:
+                agent = self.agent(name)
+            except HallError:  # packages or a file are missing
+                found[name] = []
+                continue
+            found[name] = [
+                (preset, players)
+                for preset in PRESETS
+                for players in range(2, Rules.preset(preset).max_players + 1)
+                if _plays(agent, preset, players)
+            ]
+        return found
 
     def agent(self, name: str) -> Guarded:
         """One of the agents offered, loaded once; HallError for any other."""
@@ -199,6 +223,14 @@ class Hall:
         self.tables.remove(guests)
         for place in guests.places:
             del self._places[place.token]
+
+
+def _plays(agent: Guarded, preset: str, players: int) -> bool:
+    try:
+        agent.check(Rules.preset(preset), players)
+    except AgentError:
+        return False
+    return True
 
 
 def _about(name: str) -> str:
@@ -288,6 +320,7 @@ def state(place: Place) -> dict[str, Any]:
             for name, agent in zip(table.names, table.agents, strict=True)
         ],
         "sight": table.sight(seat),
+        "chances": table.chances,
         "events": events,
         "since": since,
         "over": table.over,

@@ -6,6 +6,9 @@ It listens on this machine alone unless told otherwise.
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +16,7 @@ from pathlib import Path
 from aiohttp import web
 
 from pocket_uno_env.play.analysis import analyse
+from pocket_uno_env.play.chances import at_scores
 from pocket_uno_env.play.table import Table
 
 from .doors import Doors
@@ -35,7 +39,7 @@ def serve(
     host, port
         Where to listen; port 0 takes a free one.
     agents : sequence of str
-        Agents offered beside the registered ones.
+        The opponents that a page proposes, registered agents or others.
     browser : bool
         Whether to open the page.
     records : Path, optional
@@ -58,17 +62,30 @@ def _warm_up(hall: Hall) -> None:
     """Play a round, so that everything is compiled before the first page asks for it."""
     table = Table("pocket", [hall.agent("strong")] * 2, match=False, seed=0)
     analyse(table.rules, table.rows.copy(), hall.agent("strong"))
+    at_scores(table.rules, [0, 0])
     while table.running:
         table.sight(0)
         table.ask_agent()
+
+
+def _not_listening(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} is taken, perhaps by another server of this game; name another by "
+            "--port, or 0 for one that is free"
+        )
+    why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    return f"cannot listen at {host!r}, port {port}: {why}"
 
 
 async def _serve(server: Server, host: str, port: int, browser: bool) -> None:
     runner = web.AppRunner(server.app(), **RUNNING)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            raise ValueError(_not_listening(host, port, error)) from None
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{runner.addresses[0][1]}/"
         print(f"Playing at {address} (Ctrl-C stops the server)", flush=True)

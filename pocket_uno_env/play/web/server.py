@@ -23,6 +23,7 @@ from pocket_uno_env.cli.program import program_name
 from pocket_uno_env.files import FileError
 from pocket_uno_env.play.advise import advise
 from pocket_uno_env.play.analysis import analyse
+from pocket_uno_env.play.chances import race_for
 from pocket_uno_env.play.estimate import estimate
 from pocket_uno_env.play.film import ReplayError, film, film_text, page_of, read_records
 from pocket_uno_env.play.guarded import Guarded
@@ -76,7 +77,7 @@ class Server:
     Parameters
     ----------
     agents : sequence of str
-        Agents offered beside the registered ones.
+        The opponents that a page proposes, registered agents or others.
     records : Path, optional
         A folder that gets the record of every game, written after each round.
     doors : Doors, optional
@@ -233,11 +234,13 @@ class Server:
         guests.used = time.monotonic()
         if do == "analyse":
             halls.check_analysis(place, message)
-            rules, rows = guests.table.rules, guests.table.rows.copy()
+            table, rows = guests.table, guests.table.rows.copy()
 
             def analysed() -> dict[str, Any]:
                 agent = self.hall.agent(message["agent"])
-                return analyse(rules, rows, agent, estimate(rules, rows))
+                race = race_for(table.rules, len(table.agents)) if table.match else None
+                judged = estimate(table.rules, rows, race=race)
+                return analyse(table.rules, rows, agent, judged)
 
             found = await in_thread(analysed)
             page.tell({"type": "analysis", "turn": message["turn"], **found})

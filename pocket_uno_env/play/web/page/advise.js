@@ -6,7 +6,7 @@
     play: "it is my turn", drawn: "I drew a card that can be played", challenge: "a wild draw was played on me",
     uno: "I have one card left now", catch: "somebody is silent with one card", give: "I must give a card away",
   };
-  const form = { rules: "pocket", hand: [], top: [], discards: [], before: [], color: "", beforeColor: "", others: "5", phase: "play", direction: "1", target: "hand", agent: "strong", silent: "1" };
+  const form = { rules: "pocket", hand: [], top: [], discards: [], before: [], color: "", beforeColor: "", others: "5", scores: "", phase: "play", direction: "1", target: "hand", agent: "strong", silent: "1" };
 
   function advise(root, welcome) {
     let answer = null;
@@ -27,6 +27,7 @@
           needsBefore && form.before[0] && Pocket.isWild(form.before[0]) ? field("Colour before", colors("beforeColor", rules)) : null,
           form.phase === "catch" ? field("Who is silent", text("silent", "1 is on my left")) : null,
           field("Cards of the others", text("others", "from my left, such as 5 or 4 2 7")),
+          field("Points in the match", text("scores", "mine first, such as 40 120; none for a single round")),
           field("Direction", select("direction", [["1", "clockwise"], ["-1", "counter-clockwise"]])),
           box("discards", `Seen before, under ${needsBefore ? "what it was played on" : "the top card"}`),
           palette(rules),
@@ -64,11 +65,14 @@
       }));
     }
 
+    function numbers(text) { return text.trim().split(/[\s,]+/).map(Number); }
+
     async function submit(event) {
       event.preventDefault();
       const asked = {
         rules: form.rules, phase: form.phase, hand: form.hand, discards: form.discards, direction: Number(form.direction), agents: [form.agent],
-        others: form.others.trim().split(/[\s,]+/).map(Number),
+        others: numbers(form.others),
+        ...(form.scores.trim() ? { scores: numbers(form.scores) } : {}),
         ...(form.top[0] ? { top: form.top[0] } : {}),
         ...(form.color ? { color: form.color } : {}),
       };

@@ -100,7 +100,7 @@ window.Pocket = window.Pocket || {};
     svg.setAttribute("viewBox", box);
     if (label) { svg.setAttribute("role", "img"); svg.setAttribute("aria-label", label); }
     else svg.setAttribute("aria-hidden", "true");
-    svg.innerHTML = inner; // of texts in this file alone
+    svg.innerHTML = inner; // of shapes and numbers alone
     return svg;
   }
 
@@ -161,5 +161,5 @@ window.Pocket = window.Pocket || {};
     return element;
   }
 
-  Object.assign(Pocket, { COLORS, HUES, SHAPE_NAMES, spoken, isWild, cardArt, colorArt, el, redraw, withCards, chip });
+  Object.assign(Pocket, { COLORS, HUES, SHAPE_NAMES, spoken, isWild, draw, cardArt, colorArt, el, redraw, withCards, chip });
 })(window.Pocket);

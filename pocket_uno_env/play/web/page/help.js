@@ -28,7 +28,8 @@
         el("h1", {}, "How to play"),
         el("p", {}, "Get rid of your cards. On your turn play a card of the active colour, or with the number or sign of the top card, "
           + "or a wild. Or draw a card, which you may always do; if it can be played, you may play it at once. "
-          + `The first empty hand wins the round and scores what the others hold: numbers count as they are, signs 20, wilds 50. ${rules.match_goal} points win a match.`),
+          + `The first empty hand wins the round and scores what the others hold: numbers count as they are, signs 20, wilds 50. ${rules.match_goal} points win a match. `
+          + "In a match, the percentage beside the points is the chance to win it at these scores."),
         el("p", {}, el("b", {}, "UNO: "), "with one card left you say it, or the others may catch you, and you draw two. When somebody stays silent, you are asked, too."),
         names.has("W+2") ? el("p", {}, el("b", {}, "Challenge: "), "whoever plays a wild draw two should have had nothing else to play. If you doubt it, challenge: "
           + "if you are right, they draw the two cards and you play; if not, you draw four. You alone see their hand.") : null,

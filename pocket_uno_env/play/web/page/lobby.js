@@ -11,19 +11,19 @@
   };
   const TITLES = { pocket: "UNO Pocket", pocket51: "Pocket, 51 cards", classic: "Classic UNO", mini: "Mini" };
   const SPEEDS = [["0", "at once"], ["350", "fast"], ["800", "normal"], ["1600", "slow"], ["", "step by step"]];
-  const kept = { rules: "pocket", seats: [PERSON, "strong"], match: true, pace: "800", house: {} };
+  const kept = { rules: "pocket", seats: null, match: true, pace: "800", house: {} };
 
   function lobby(root, welcome, start) {
     const rulesOf = (name) => welcome.rules.find((rules) => rules.name === name);
-    const agents = welcome.agents.map((agent) => agent.name);
-    for (let i = 1; i < kept.seats.length; i++) {
-      if (kept.seats[i] !== PERSON && !agents.includes(kept.seats[i])) kept.seats[i] = agents[0];
-    }
+    let agents = [];
+    if (!kept.seats) kept.seats = [PERSON, ...(welcome.opponents.length ? welcome.opponents : ["strong"])];
     show();
 
     function show() {
       const rules = rulesOf(kept.rules);
       kept.seats = kept.seats.slice(0, rules.max_players);
+      agents = playing(welcome, kept.rules, kept.seats.length);
+      kept.seats = kept.seats.map((name) => name === PERSON || agents.includes(name) ? name : agents[0]);
       const counts = Array.from({ length: rules.max_players - 1 }, (_, i) => i + 2);
       Pocket.redraw(root, el("form", { class: "lobby", onsubmit: submit },
         el("h1", {}, "A new game"),
@@ -74,11 +74,17 @@
     }
   }
 
+  /* The names of the agents that can play a game. */
+  function playing(welcome, rules, players) {
+    const fits = ([preset, number]) => preset === rules && number === players;
+    return welcome.agents.filter((agent) => !agent.games || agent.games.some(fits)).map((agent) => agent.name);
+  }
+
   function field(text, control) { return el("label", { class: "field" }, el("span", {}, text), control); }
 
   function option(value, text, chosen) {
     return el("option", { value: String(value), selected: String(value) === String(chosen) }, String(text));
   }
 
-  Object.assign(Pocket, { lobby, field, option, chosenRules: () => kept.rules });
+  Object.assign(Pocket, { lobby, playing, field, option, chosenRules: () => kept.rules });
 })(window.Pocket);

@@ -90,7 +90,7 @@
       const focus = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.key : null;
       const { sight } = state;
       const board = Pocket.table({
-        sight, names: names(), match: state.match, goal: state.rules.match_goal,
+        sight, names: names(), match: state.match, goal: state.rules.match_goal, chances: state.chances,
         viewer: sight.seat ?? 0, hand: sight.seat === null ? null : handCard,
         pile: (inner) => {
           const can = legal().includes("draw") && !waiting;
@@ -127,7 +127,8 @@
     }
 
     function advisor() {
-      const agents = welcome.agents.map((agent) => agent.name);
+      const agents = Pocket.playing(welcome, state.rules.name, state.players.length);
+      if (!agents.includes(panel.agent)) panel.agent = agents[0];
       const select = el("select", { id: "analyst", "data-key": "analyst", "aria-label": "who advises", onchange: () => { panel.agent = select.value; if (mayAnalyse()) ask(); render(); } },
         agents.map((name) => Pocket.option(name, name, panel.agent)));
       return el("section", { class: "analysis", "aria-live": "polite" },

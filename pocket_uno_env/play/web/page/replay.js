@@ -27,6 +27,7 @@
           play, button("›", "→", () => go(at + 1), "a step forward"), button("▶|", "end", () => go(last), "to the end")),
         slider, where, seats, differ, extra || null),
       el("div", { class: "columns" }, stage, side)));
+    const outlook = Pocket.outlook(film, go);
     show();
 
     function button(text, key, act, label) {
@@ -67,13 +68,14 @@
       where.textContent = `${at + 1} of ${last + 1}` + (film.match ? `, round ${frame.round + 1}` : "");
       const asked = sight.to_act === null ? null : film.players[sight.to_act];
       const may = viewer === null || viewer === sight.to_act;
-      stage.replaceChildren(Pocket.table({ sight, names: film.players, match: film.match, goal: film.rules.match_goal, viewer: viewer || 0 }),
+      stage.replaceChildren(Pocket.table({ sight, names: film.players, match: film.match, goal: film.rules.match_goal, chances: frame.chances, viewer: viewer || 0 }),
         el("p", { class: "next", "aria-live": "polite" }, frame.action && may
           ? [`${asked}: `, Pocket.actionText(frame.action)]
           : frame.action ? `${asked} decides.` : Pocket.ending(sight, film.players)));
       const events = film.rounds[frame.round][viewer === null ? "all" : String(viewer)].slice(0, frame.events);
       const opinions = may ? Object.values(frame.opinions) : [];
       side.replaceChildren(
+        viewer === null ? outlook(at) : "",
         opinions.length ? el("section", {}, el("h2", {}, `What they make of ${asked}’s decision`),
           opinions.map((found, i) => Pocket.opinion(found, film.players, frame.action, i < opinions.length - 1))) : "",
         el("h2", {}, "What happened"), Pocket.log(events.slice(-40), Infinity));

@@ -32,11 +32,13 @@
       el("span", { class: "count", title: `${hand.size} cards` }, `${hand.size}`,
         el("span", { class: "unseen" }, hand.size === 1 ? " card" : " cards")),
       el("span", { class: "score" }, sight.scores[seat], el("span", { class: "goal" }, goal)),
+      model.chances ? el("span", { class: "chance", title: "chance to win the match, at these scores" },
+        `${Math.round(100 * model.chances[seat])} %`, el("span", { class: "unseen" }, " to win the match")) : null,
       turn ? el("span", { class: "unseen" }, "to act") : null);
   }
 
-  /* model: sight, names, match, goal; viewer, the seat at the bottom; hand(card, i), what shows one
-     of its cards, and pile, what the draw pile is. */
+  /* model: sight, names, match, goal; chances, to win the match, or null; viewer, the seat at the
+     bottom; hand(card, i), what shows one of its cards, and pile, what the draw pile is. */
   function table(model) {
     const { sight } = model, seats = sight.hands.length, viewer = model.viewer || 0;
     const others = el("div", { class: `others of-${Math.min(seats - 1, 5)}` });
@@ -79,10 +81,10 @@
   /* What an agent makes of a decision (agents/analysis.py). */
   function opinion(found, names, played, brief) {
     const some = (name) => found.actions.some((entry) => entry[name] !== null);
-    const columns = [["probability", "plays it"], ["value", "wins"]].filter(([name]) => some(name));
+    const columns = [["probability", "plays it"], ["value", found.match ? "round" : "wins"], ["match", "match"]].filter(([name]) => some(name));
     const rows = found.actions.slice(0, 12).map((entry) => {
       const bar = el("span", { class: "bar" });
-      bar.style.width = `${Math.round(100 * (entry.value ?? entry.probability ?? 0))}%`;
+      bar.style.width = `${Math.round(100 * (entry.match ?? entry.value ?? entry.probability ?? 0))}%`;
       return el("tr", { class: (entry.action === found.choice ? "best" : "") + (entry.action === played ? " played" : "") },
         el("th", { scope: "row" }, actionText(entry.action), entry.action === found.choice ? " ✓" : ""),
         columns.map(([name]) => el("td", {}, percent(entry[name]))),
@@ -96,6 +98,8 @@
         el("tbody", {}, rows)) : null,
       columns.length && more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : null,
       found.value !== null ? el("p", {}, "Chance to win this round: ", el("b", {}, percent(found.value))) : null,
+      found.match ? el("p", {}, "To win the match: ", found.match.map((chance, i) =>
+        [i ? ", " : "", `${names[i]} `, el("b", {}, percent(chance))])) : null,
       el("p", { class: "quiet" }, found.about),
       (brief ? [] : [...found.holdings]).sort((a, b) => a.own - b.own).map((held) => el("details", { open: found.holdings.length < 4 && !held.own },
         el("summary", {}, held.own ? `What the others may think of ${names[held.seat] === "You" ? "your" : `${names[held.seat]}’s`} hand`
@@ -115,5 +119,5 @@
     return verb === "name" && COLORS[card] ? `name ${COLORS[card]}` : action;
   }
 
-  Object.assign(Pocket, { table, log, opinion, actionText });
+  Object.assign(Pocket, { table, log, percent, opinion, actionText });
 })(window.Pocket);
