@@ -40,6 +40,7 @@ FORMAT = "pocket-uno-run/1"
 CONFIG = "config.json"
 MODEL = "model.safetensors"
 RESULTS = "results.json"
+BEFORE_PPO = "before-ppo.safetensors"
 RULES = "rules.toml"
 CHECKPOINTS = "checkpoints"
 LESSON, STEP = "lesson", "step"
@@ -93,6 +94,7 @@ class Config(TypedDict, total=False):
     processor_seconds: float
     sha256: str
     win_rates: dict[str, Any]
+    lengths: dict[str, Any]
 
 
 NEEDED = ("rules", "num_players", "view", "network", "settings")

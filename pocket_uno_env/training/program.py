@@ -34,13 +34,13 @@ from pocket_uno_env.cli.progress import Display, console, help_text, this_python
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.episodes.episode import OCCURRING
 from pocket_uno_env.equity.tables import EquityError
-from pocket_uno_env.evaluation.arena import GameSetup, play
-from pocket_uno_env.evaluation.report import report, tables
+from pocket_uno_env.evaluation.report import tables
 from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
 from pocket_uno_env.training.curves import curves
+from pocket_uno_env.training.final_evaluation import evaluate, gain_of_ppo
 from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.ppo import EntropyWeight, linear_schedule, make_model
@@ -55,9 +55,6 @@ from pocket_uno_env.training.settings import (
     names_of_code,
     option,
 )
-
-EVALUATION_SEED = 1_000_003
-"""Of the evaluation at the end: other deals than in training, the same for every run."""
 
 
 def train(settings: Settings, command: str, display: Display, held: ExitStack) -> Path:
@@ -261,6 +258,10 @@ def run_stages(
     ]
     if pool is not None:
         callbacks.append(SelfPlay(pool, settings.pool_every))
+    stages_before = settings.teacher is not None or settings.lookahead_steps > 0
+    if settings.steps and not model.num_timesteps and stages_before:
+        before = networks.weights(model.policy)
+        run_folder.save_tensors(keeper.folder / run_folder.BEFORE_PPO, before)
     display.begin("training", settings.steps, model.num_timesteps)
     model.learn(
         settings.steps - model.num_timesteps,
@@ -307,38 +308,6 @@ def before_ppo(
         )
 
 
-def evaluate(settings: Settings, folder: Path, display: Display) -> dict[str, Any]:
-    """Play matches against the opponents and random, greedy and strong; the report, written."""
-    rules = rules_of(settings)
-    names = list(dict.fromkeys([*settings.opponents, "random", "greedy", "strong"]))
-    agents = [load(str(folder)), *map(load, names)]
-    others = settings.num_players - 1
-    display.begin("evaluation", len(names) * settings.deals * settings.num_players)
-    finished = 0
-
-    def count(games: int) -> None:
-        nonlocal finished
-        finished += games
-        display.report(finished, {})
-
-    setup = GameSetup(rules, settings.num_players, EVALUATION_SEED, "match")
-    games = play(
-        rules,
-        setup.num_players,
-        agents,
-        settings.deals,
-        setup.seed,
-        lineups=[(0, *[number] * others) for number in range(1, len(agents))],
-        episode=setup.episode,
-        on_finished=count,
-    )
-    found = report.evaluation(setup, settings.deals, games)
-    for line_up in found["line_ups"]:
-        del line_up["figures"][1:]
-    files.write_json(folder / run_folder.RESULTS, found)
-    return found
-
-
 def resumed(settings: Settings, arguments: Sequence[str] | None) -> Settings:
     """The settings of the run to be resumed, with the options given; RunError if one is fixed."""
     assert settings.resume is not None
@@ -377,7 +346,8 @@ def evaluate_command(settings: Settings, folder: Path) -> str:
         game += ["--rules", rules_file(rules, folder) or rules.name]
     if settings.num_players != 2:
         game += ["--num-players", settings.num_players]
-    return command_line("evaluate", "--agents", folder, "greedy", *game, "--deals", 10_000)
+    match = ["--episode", "match", "--deals", 2_000]
+    return command_line("evaluate", "--agents", folder, "greedy", *game, *match)
 
 
 def rules_file(rules: Rules, folder: Path) -> Path | None:
@@ -419,7 +389,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             torch.set_num_threads(settings.threads)
             folder = train(settings, command, display, held)
             more = f"More:  {evaluate_command(settings, folder)}"
-            found = evaluate(settings, folder, display) if settings.deals else None
+            found = None
+            if settings.deals:
+                found = evaluate(settings, rules_of(settings), folder, display)
     except BrokenPipeError:
         raise
     except (AgentError, RulesError, ValueError, OSError, MemoryError) as error:
@@ -436,6 +408,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     if found is not None:
         console().print(tables.table(found))
+        console().print(gain_of_ppo(found))
     print(f"Model: {folder / run_folder.MODEL} ({time.monotonic() - began:.0f} seconds in all)")
     print(more)
     return 0

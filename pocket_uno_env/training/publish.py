@@ -2,19 +2,20 @@
 
     pocket-uno publish runs/pocket-2p pocket-2p
 
-The network plays against greedy and strong, one copy of it against a table full of each, every deal
-from all seats. Its weights go to ``agents/trained/networks/NAME.safetensors``, with those of the
-critic if they are small enough. The card beside them, ``NAME.json``, holds how they were trained
-(rules, players, settings, seed, command, seconds), the win rates, and the SHA-256 of the weights.
-`load` then takes the network's name.
+The network plays matches against greedy and strong, one copy of it against a table full of each,
+every deal from all seats, and single rounds against these and itself, to see how long they take.
+Its weights go to ``agents/trained/networks/NAME.safetensors``, with those of the critic if they are
+small enough. The card beside them, ``NAME.json``, holds how they were trained (rules, players,
+settings, seed, command, seconds), what was measured, and the SHA-256 of the weights. `load` then
+takes the network's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
@@ -27,11 +28,14 @@ from pocket_uno_env.agents.trained.policy import PolicyAgent, hash_of, load_poli
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import help_text
 from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.games import Games, round_rate
 from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 
 RIVALS = ("greedy", "strong")
 SEED = 20_001
 """Other deals than in any training and in the evaluation of train.py."""
+LONG = 400
+"""Decisions above which a round is long: nobody at a table wants to wait for its end."""
 MOST_BYTES = 3_000_000
 """The size of a network's weights above which its critic is left out."""
 
@@ -44,8 +48,10 @@ class Options:
     """The folder of the run."""
     name: Annotated[str, tyro.conf.Positional]
     """The name of the network."""
-    deals: int = 10_000
-    """Deals against each opponent, each with all seat rotations."""
+    deals: int = 5_000
+    """Deals, each for a match, against each opponent, with all seat rotations."""
+    rounds: int = 20_000
+    """Single rounds against each opponent and among copies of itself."""
     out: Path = NETWORKS
     """The folder to write to."""
 
@@ -54,6 +60,8 @@ def publish(options: Options) -> Path:
     """Measure and write a network; returns the path of its card."""
     if options.deals < 2:
         raise AgentError(f"--deals is {options.deals}; an interval needs at least 2")
+    if options.rounds < 1:
+        raise AgentError(f"--rounds is {options.rounds}; expected a number from 1")
     agent = load_policy(options.run)
     config = run_folder.read_config(options.run)
     if "made" not in config:
@@ -64,13 +72,19 @@ def publish(options: Options) -> Path:
     rules, players = agent.rules, agent.num_players
     agents: list[Agent] = [agent, *map(load, RIVALS)]
     lineups = [(0, *[number] * (players - 1)) for number in range(1, len(agents))]
-    games = play(rules, players, agents, options.deals, SEED, lineups=lineups)
+    games = play(rules, players, agents, options.deals, SEED, lineups=lineups, episode="match")
     rates = {}
     for rival, found in zip(RIVALS, games, strict=True):
         rate = rate_estimate(found.win_rates(0))
         assert rate.low is not None and rate.high is not None  # there are several deals
-        rates[rival] = {"mean": rate.mean, "low": rate.low, "high": rate.high}
+        rates[rival] = {**asdict(rate), "rounds": asdict(round_rate(found, 0))}
         print(f"{rival}: {100 * rate.mean:.1f} % ({100 * rate.low:.1f}-{100 * rate.high:.1f})")
+    shared = -(-options.rounds // players)
+    rounds = play(rules, players, agents, shared, SEED, lineups=lineups)
+    rounds += play(rules, players, agents, options.rounds, SEED, lineups=[(0,) * players])
+    lengths = {
+        name: _lengths(found) for name, found in zip((*RIVALS, "itself"), rounds, strict=True)
+    }
     files.make_folder(options.out)
     weights = options.out / f"{options.name}.safetensors"
     run_folder.save_tensors(weights, tensors)
@@ -83,11 +97,31 @@ def publish(options: Options) -> Path:
         "seconds": round(made["seconds"]),
         "processor_seconds": round(made["processor_seconds"]),
         "sha256": hash_of(weights),
-        "win_rates": {"deals": options.deals, "seed": SEED, "seats": "all", "against": rates},
+        "win_rates": {
+            "episode": "match",
+            "deals": options.deals,
+            "seed": SEED,
+            "seats": "all",
+            "against": rates,
+        },
+        "lengths": lengths,
     }
     path = weights.with_suffix(".json")
     files.write_json(path, card)
     return path
+
+
+def _lengths(games: Games) -> dict[str, Any]:
+    """How many decisions single rounds took, and how many of them were long or had no winner."""
+    decisions = games.decisions.ravel()
+    return {
+        "rounds": decisions.size,
+        "won": float(games.win_rates(0).mean()),
+        "mean": float(decisions.mean()),
+        "longest": int(decisions.max()),
+        f"over_{LONG}": int((decisions > LONG).sum()),
+        "unwon": int((games.winner < 0).sum()),
+    }
 
 
 def _kept(agent: PolicyAgent, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
