@@ -66,12 +66,12 @@ docs: $(STAMP) .venv-docs/.installed tree ## Write the generated parts of the do
 
 # The figures of README.md: the networks of the package against everyone.
 results: $(STAMP) ## Measure anew what README.md shows (some minutes)
-	$(BIN)/python evaluate.py --agents pocket-2p random greedy counter strong \
-	--deals 10000 --seed 1 --json docs/results/1-pocket-2p.json
+	$(BIN)/python evaluate.py --agents pocket-2p random greedy counter strong --episode match \
+	--deals 3000 --seed 1 --json docs/results/1-pocket-2p.json
 	$(BIN)/python evaluate.py --agents pocket-4p greedy counter strong --num-players 4 --design round-robin \
-	--deals 5000 --seed 1 --json docs/results/2-pocket-4p.json
+	--episode match --deals 2000 --seed 1 --json docs/results/2-pocket-4p.json
 	$(BIN)/python evaluate.py --agents classic-2p random greedy counter strong --rules classic \
-	--deals 5000 --seed 1 --json docs/results/3-classic-2p.json
+	--episode match --deals 3000 --seed 1 --json docs/results/3-classic-2p.json
 	$(BIN)/python docs/generate.py
 
 # Before a release, or when an agent of the ladder plays differently: each gets a new version.

@@ -83,8 +83,8 @@ def reasons(folder: str = "") -> str:
         "its observation keeps every byte.",
         f"**Strong opponents.** {len(names())} [scripted agents]({folder}agents.md) and "
         f"{len(registry.networks())} trained networks. The one for two players wins "
-        f"{_cell(best)} % against the strongest scripted agent, and {_cell(found)} % with a "
-        f"[search]({folder}search.md) of 100 ms a decision.",
+        f"{_cell(best)} % of matches against the strongest scripted agent, and {_cell(found)} % "
+        f"with a [search]({folder}search.md).",
         "**Figures with intervals.** Each deal is played with all seat rotations: after "
         f"{deals:,} deals the 95 % interval is ± {_half(best):.1f} points, and the "
         f"[evaluation]({folder}evaluating.md) makes no claim without the power for it.",
@@ -104,10 +104,11 @@ def results() -> str:
     rivals = ["random", "greedy", "counter", "strong"]
     rows = []
     for path in sorted(RESULTS.glob("*.json")):
-        report, rates = json.loads(path.read_text("utf-8")), _rates(path)
-        n, network = report["num_players"], path.stem.partition("-")[2]
-        cells = [_cell(rates.get((network, rival))) for rival in rivals]
-        rows.append([f"`{network}`", *cells, f"{100 / n:.0f}"])
+        n, network = _report(path)["num_players"], path.stem.partition("-")[2]
+        for what, of in (("matches", "win_rate"), ("their rounds", "round_win_rate")):
+            rates = _rates(path, of)
+            cells = [_cell(rates.get((network, rival))) for rival in rivals]
+            rows.append([f"`{network}`, {what}", *cells, f"{100 / n:.0f}"])
     heads = ["network", *(f"`{rival}`" for rival in rivals), "even game"]
     return generate_environment.table(heads, rows, right=len(rivals) + 1)
 
@@ -117,29 +118,34 @@ def win_rates() -> str:
     return "\n\n".join(_matrix(path) for path in sorted(RESULTS.glob("*.json")))
 
 
-def _rates(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """By agent and rival: the win rate of one agent against a table full of the other."""
+def _report(path: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return report
+
+
+def _rates(path: Path, of: str = "win_rate") -> dict[tuple[str, str], dict[str, Any]]:
+    """By agent and rival: a rate of one agent against a table full of the other."""
     rates: dict[tuple[str, str], dict[str, Any]] = {}
-    for line_up in json.loads(path.read_text("utf-8"))["line_ups"]:
+    for line_up in _report(path)["line_ups"]:
         for figure in line_up["figures"]:
             if len(set(figure["against"])) == 1:
-                rates[_short(figure["agent"]), _short(figure["against"][0])] = figure["win_rate"]
+                rates[_short(figure["agent"]), _short(figure["against"][0])] = figure[of]
     return rates
 
 
 def _matrix(path: Path) -> str:
-    report, rates = json.loads(path.read_text("utf-8")), _rates(path)
+    report, rates, rounds = _report(path), _rates(path), _rates(path, "round_win_rate")
     order = list(dict.fromkeys(name for pair in rates for name in pair))
     rows = [f"| | {' | '.join(order)} |", "|---" + "|---:" * len(order) + "|"]
     for one in order:
-        cells = [_cell(rates.get((one, other))) for other in order]
+        cells = [_both(rates.get((one, other)), rounds.get((one, other))) for other in order]
         rows.append(f"| **{one}** | {' | '.join(cells)} |")
     n = report["num_players"]
     table = "one against one" if n == 2 else f"one against {n - 1}"
     title = (
-        f"{report['rules']['name'].capitalize()}, {n} players, {table}: win rate in % with its "
-        f"95 % interval, {report['deals']:,} deals, each in all {n} seat rotations "
-        f"({100 / n:.0f} % is an even game)."
+        f"{report['rules']['name'].capitalize()}, {n} players, {table}: matches won in % with the "
+        f"95 % interval, and in brackets the rounds won in them; {report['deals']:,} deals, each "
+        f"in all {n} seat rotations ({100 / n:.0f} % is an even game)."
     )
     return "\n".join([title, "", *rows])
 
@@ -165,11 +171,20 @@ def scripted() -> str:
 
 def networks() -> str:
     """The published networks and what they win, from their cards."""
-    rows = ["| network | greedy | strong |", "|---|---:|---:|"]
+    rows = [
+        "| network | `greedy` | `strong` | rounds of more than 400 decisions, longest; unwon |",
+        "|---|---:|---:|---:|",
+    ]
     for path in sorted(registry.NETWORKS.glob("*.json")):
-        card = json.loads(path.read_text("utf-8"))
-        rates = card["win_rates"]["against"].values()
-        rows.append(f"| `{path.stem}` | {' | '.join(map(_cell, rates))} |")
+        card = _report(path)
+        cells = [_both(rate, rate["rounds"]) for rate in card["win_rates"]["against"].values()]
+        lengths = card["lengths"].values()
+        long, unwon, rounds = (
+            sum(length[key] for length in lengths) for key in ("over_400", "unwon", "rounds")
+        )
+        longest = max(length["longest"] for length in lengths)
+        cells.append(f"{long} of {rounds:,}, {longest:,}; {unwon}")
+        rows.append(f"| `{path.stem}` | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
@@ -239,6 +254,11 @@ def _cell(rate: dict[str, Any] | None) -> str:
     if rate is None:
         return ""
     return f"{100 * rate['mean']:.1f} ± {_half(rate):.1f}"
+
+
+def _both(matches: dict[str, Any] | None, rounds: dict[str, Any] | None) -> str:
+    """A rate of matches, and in brackets that of their rounds."""
+    return f"{_cell(matches)} ({100 * rounds['mean']:.1f})" if rounds else ""
 
 
 def _half(rate: dict[str, Any]) -> float:
@@ -378,15 +398,17 @@ def search_gains() -> str:
 
 def searches() -> str:
     """What agents that search have won, and the commands that repeat it."""
-    rows = ["| agent | against | deals | win rate |", "|---|---|---:|---:|"]
+    rows = ["| agent | against | deals | what | won |", "|---|---|---:|---|---:|"]
     commands = []
     for path in sorted((RESULTS / "search").glob("*-*.json")):
         report = json.loads(path.read_text("utf-8"))
         figure = report["line_ups"][0]["figures"][0]
         agent, rival = figure["agent"], figure["against"][0]
+        match = report["episode"] == "match"
         rate = _cell(figure["win_rate"])
-        rows.append(f"| `{agent}` | `{rival}` | {report['deals']:,} | {rate} |")
-        how = f"--deals {report['deals']} --seed {report['seed']}"
+        what = "matches" if match else "rounds"
+        rows.append(f"| `{agent}` | `{rival}` | {report['deals']:,} | {what} | {rate} |")
+        how = f"--deals {report['deals']} --seed {report['seed']}" + " --episode match" * match
         commands.append(f".venv/bin/python evaluate.py --agents {agent} {rival} {how}")
     return "\n".join([*rows, "", "```", *commands, "```"])
 
