@@ -23,7 +23,7 @@ from pocket_uno_env.agents import load
 from pocket_uno_env.play.web.server import Server
 
 IMAGES = Path(__file__).resolve().parent / "images"
-RUN = Path("runs/ppo-default")
+AGENT = "pocket-2p"
 QUALITY = 88
 SEEDS = (32, 32, 1)
 """The deals of the three tables, in the order of the pictures."""
@@ -58,7 +58,11 @@ async def play(page: Page, decisions: int) -> None:
     """Make so many decisions, plays rather than draws, and wait for the next question."""
     done = 0
     while True:
-        await page.wait_for_selector(".prompt.yours .question:not(:text-is('…'))")
+        await page.wait_for_selector(".prompt.yours .question:not(:text-is('…')), .prompt.done")
+        if following := await page.query_selector('[data-key="next"]'):
+            await following.click()
+            await page.wait_for_selector(".prompt:not(.done)")
+            continue
         choosing = await page.query_selector(".chooser")
         if done == decisions and not choosing:
             return
@@ -79,17 +83,17 @@ async def shoot(page: Page, name: str) -> None:
     print(f"docs/images/{name}.jpg")
 
 
-async def shoot_all(browser: Browser, address: str, agents: list[str]) -> None:
+async def shoot_all(browser: Browser, address: str) -> None:
     """The table, the analysis, the phone, a replay."""
     three = ["person", "strong", "greedy"]
     page = await seated(browser, address, 1280, 760, seats=three)
     await play(page, 7)
     await shoot(page, "challenge")
     page = await seated(browser, address, 1280, 760, seats=["person", "strong"])
-    await play(page, 9)
+    await play(page, 30)
     await page.click('[data-key="analysis"]')
-    await page.select_option("#analyst", agents[0])
-    await page.wait_for_selector(f".opinion:has-text('{agents[0]} would')")
+    await page.select_option("#analyst", AGENT)
+    await page.wait_for_selector(f".opinion:has-text('{AGENT} would')")
     await shoot(page, "analysis")
     five = ["person", "strong", "greedy", "counter", "attacker"]
     page = await seated(browser, address, 390, 844, seats=five)
@@ -102,16 +106,17 @@ async def shoot_all(browser: Browser, address: str, agents: list[str]) -> None:
         {"name": "game.jsonl", "mimeType": "application/json", "buffer": example_record()},
     )
     await page.wait_for_selector(".replay .opinion")
-    await page.select_option("#watcher-1", agents[0])
-    await page.wait_for_selector(f".opinion:has-text('{agents[0]} would')")
+    await page.select_option("#watcher-1", AGENT)
+    await page.wait_for_selector(f".opinion:has-text('{AGENT} would')")
+    await page.click(".river", position={"x": 150, "y": 10})
     for _ in range(2):
         await page.keyboard.press("d")
     await shoot(page, "replay")
 
 
 def example_record() -> bytes:
-    """A round between two agents."""
-    env = pocket_uno_v0.raw_env(num_players=2)
+    """A match between two agents."""
+    env = pocket_uno_v0.raw_env(num_players=2, episode="match")
     env.reset(seed=12)
     players = [load("greedy"), load("counter")]
     while env.agents and not env.terminations[env.agent_selection]:
@@ -135,15 +140,14 @@ async def main() -> None:
     """Start a server and a browser, and take all pictures."""
     IMAGES.mkdir(exist_ok=True)
     picture()
-    agents = [str(RUN)] if RUN.exists() else ["strong"]
-    runner = web.AppRunner(Server(agents, seeds=SEEDS).app(), access_log=None)
+    runner = web.AppRunner(Server(seeds=SEEDS).app(), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        await shoot_all(browser, f"http://127.0.0.1:{runner.addresses[0][1]}/", agents)
+        await shoot_all(browser, f"http://127.0.0.1:{runner.addresses[0][1]}/")
         await browser.close()
     await runner.cleanup()
 

@@ -137,7 +137,7 @@ class Hall:
     @cached_property
     def _games(self) -> dict[str, list[tuple[str, int]]]:
         """The presets and numbers of players that agents can play which may not play them all."""
-        found = {}
+        found: dict[str, list[tuple[str, int]]] = {}
         for name in {*self.opponents, *networks()}:
             try:
                 agent = self.agent(name)

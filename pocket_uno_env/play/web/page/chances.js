@@ -35,7 +35,7 @@
       const { open } = film.frames[at];
       strips.forEach(([, cursor]) => { cursor.style.left = `${(100 * at) / Math.max(last, 1)}%`; });
       return el("section", { class: "opinion" }, el("h2", {}, "Chances to win, all hands open"),
-        el("table", {},
+        el("table", { class: "chances" },
           el("thead", {}, el("tr", {}, el("th", {}), kinds.map((kind) => el("th", {}, TITLES[kind])))),
           el("tbody", {}, film.players.map((name, seat) => {
             const swatch = el("span", { class: "swatch" });

@@ -82,19 +82,20 @@
   function opinion(found, names, played, brief) {
     const some = (name) => found.actions.some((entry) => entry[name] !== null);
     const columns = [["probability", "plays it"], ["value", found.match ? "round" : "wins"], ["match", "match"]].filter(([name]) => some(name));
+    const barred = columns.length < 3; // there is no room beside three figures
     const rows = found.actions.slice(0, 12).map((entry) => {
       const bar = el("span", { class: "bar" });
       bar.style.width = `${Math.round(100 * (entry.match ?? entry.value ?? entry.probability ?? 0))}%`;
       return el("tr", { class: (entry.action === found.choice ? "best" : "") + (entry.action === played ? " played" : "") },
-        el("th", { scope: "row" }, actionText(entry.action), entry.action === found.choice ? " ✓" : ""),
+        el("th", { scope: "row" }, actionText(entry.action, true), entry.action === found.choice ? " ✓" : ""),
         columns.map(([name]) => el("td", {}, percent(entry[name]))),
-        el("td", { class: "bars", "aria-hidden": "true" }, bar));
+        barred ? el("td", { class: "bars", "aria-hidden": "true" }, bar) : null);
     });
     const more = found.actions.length - rows.length;
     return el("div", { class: "opinion" },
       el("p", {}, el("strong", {}, found.agent), " would ", el("b", {}, actionText(found.choice)), "."),
       columns.length ? el("table", {},
-        el("thead", {}, el("tr", {}, el("th", {}, "action"), columns.map(([, title]) => el("th", {}, title)), el("th", {}))),
+        el("thead", {}, el("tr", {}, el("th", {}, "action"), columns.map(([, title]) => el("th", {}, title)), barred ? el("th", {}) : null)),
         el("tbody", {}, rows)) : null,
       columns.length && more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : null,
       found.value !== null ? el("p", {}, "Chance to win this round: ", el("b", {}, percent(found.value))) : null,
@@ -111,10 +112,12 @@
           el("li", {}, Pocket.chip(card), ` ${Math.round(100 * chance)} %`))))));
   }
 
-  function actionText(action) {
+  /* An action in words and signs; brief leaves a colour to its shape, for those who see it. */
+  function actionText(action, brief) {
     const [, verb, card, color] = /^(\w+)(?: ([^:]*))?(?::(.))?$/.exec(action) || [];
     if (verb === "play" || verb === "give") {
-      return el("span", {}, `${verb} `, Pocket.chip(card), color ? [" ", colorArt(color), ` ${COLORS[color]}`] : "");
+      return el("span", {}, `${verb} `, Pocket.chip(card), color
+        ? [" ", colorArt(color), el("span", { class: brief ? "unseen" : "" }, ` ${COLORS[color]}`)] : "");
     }
     return verb === "name" && COLORS[card] ? `name ${COLORS[card]}` : action;
   }
