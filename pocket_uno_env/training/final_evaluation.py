@@ -31,11 +31,10 @@ def evaluate(settings: Settings, rules: Rules, folder: Path, display: Display) -
     agents = [load(str(folder)), *map(load, names)]
     numbers = range(1, len(agents))
     lineups = [(0, *[number] * (settings.num_players - 1)) for number in numbers]
-    measured = len(lineups)
+    measured, last = len(lineups), len(agents)
     rivals = [number for number in numbers if names[number - 1] != "random"]
     if (before := folder / run_folder.BEFORE_PPO).exists():
         agents.append(load_policy(before))
-        last = len(agents) - 1
         lineups += [(last, *[number] * (settings.num_players - 1)) for number in rivals]
     display.begin("evaluation", len(lineups) * settings.deals * settings.num_players)
     finished = 0
@@ -60,7 +59,7 @@ def evaluate(settings: Settings, rules: Rules, folder: Path, display: Display) -
     for line_up in found["line_ups"]:
         del line_up["figures"][1:]
     for number, without in zip(rivals, games[measured:], strict=False):
-        gain = games[number - 1].win_rates(0) - without.win_rates(0)
+        gain = games[number - 1].win_rates(0) - without.win_rates(last)
         found.setdefault("ppo_gain", {})[names[number - 1]] = asdict(mean_estimate(gain))
     files.write_json(folder / run_folder.RESULTS, found)
     return found
