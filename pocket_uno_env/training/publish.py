@@ -69,46 +69,60 @@ def publish(options: Options) -> Path:
     made = config.pop("made")
     tensors, _ = run_folder.load_tensors(options.run / run_folder.MODEL)
     tensors = _kept(agent, tensors)
+    measured = measure(agent, options.deals, options.rounds)
+    files.make_folder(options.out)
+    weights = options.out / f"{options.name}.safetensors"
+    run_folder.save_tensors(weights, tensors)
+    card = {
+        **config,
+        "about": f"A trained network for {agent.rules.name}, {agent.num_players} players: the "
+        "likeliest action of its policy.",
+        "seed": config["settings"]["seed"],
+        "decisions": made["steps"],
+        "seconds": round(made["seconds"]),
+        "processor_seconds": round(made["processor_seconds"]),
+        "sha256": hash_of(weights),
+        **measured,
+    }
+    path = weights.with_suffix(".json")
+    files.write_json(path, card)
+    return path
+
+
+def measure(agent: PolicyAgent, deals: int, rounds: int) -> dict[str, Any]:
+    """What a card says of the agent's play: ``win_rates`` and ``lengths``.
+
+    Parameters
+    ----------
+    deals : int
+        Each for a match from all seats, against each of `RIVALS`.
+    rounds : int
+        Single rounds, against each of these and among copies of itself.
+    """
     rules, players = agent.rules, agent.num_players
     agents: list[Agent] = [agent, *map(load, RIVALS)]
     lineups = [(0, *[number] * (players - 1)) for number in range(1, len(agents))]
-    games = play(rules, players, agents, options.deals, SEED, lineups=lineups, episode="match")
+    games = play(rules, players, agents, deals, SEED, lineups=lineups, episode="match")
     rates = {}
     for rival, found in zip(RIVALS, games, strict=True):
         rate = rate_estimate(found.win_rates(0))
         assert rate.low is not None and rate.high is not None  # there are several deals
         rates[rival] = {**asdict(rate), "rounds": asdict(round_rate(found, 0))}
         print(f"{rival}: {100 * rate.mean:.1f} % ({100 * rate.low:.1f}-{100 * rate.high:.1f})")
-    shared = -(-options.rounds // players)
-    rounds = play(rules, players, agents, shared, SEED, lineups=lineups)
-    rounds += play(rules, players, agents, options.rounds, SEED, lineups=[(0,) * players])
-    lengths = {
-        name: _lengths(found) for name, found in zip((*RIVALS, "itself"), rounds, strict=True)
-    }
-    files.make_folder(options.out)
-    weights = options.out / f"{options.name}.safetensors"
-    run_folder.save_tensors(weights, tensors)
-    card = {
-        **config,
-        "about": f"A trained network for {rules.name}, {players} players: the likeliest action of "
-        "its policy.",
-        "seed": config["settings"]["seed"],
-        "decisions": made["steps"],
-        "seconds": round(made["seconds"]),
-        "processor_seconds": round(made["processor_seconds"]),
-        "sha256": hash_of(weights),
+    singles = play(rules, players, agents, -(-rounds // players), SEED, lineups=lineups)
+    singles += play(rules, players, agents, rounds, SEED, lineups=[(0,) * players])
+    return {
         "win_rates": {
             "episode": "match",
-            "deals": options.deals,
+            "deals": deals,
             "seed": SEED,
             "seats": "all",
             "against": rates,
         },
-        "lengths": lengths,
+        "lengths": {
+            name: _lengths(found) for name, found in zip((*RIVALS, "itself"), singles, strict=True)
+        },
     }
-    path = weights.with_suffix(".json")
-    files.write_json(path, card)
-    return path
 
 
 def _lengths(games: Games) -> dict[str, Any]:
