@@ -113,7 +113,7 @@ figures: $(STAMP) ## Measure anew what docs/evaluating.md shows (some minutes)
 # The figures of docs/ecosystem/openspiel.md.
 SPIEL := docs/results/openspiel
 openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agents are, anew (half an hour)
-	test -e runs/mini || $(BIN)/python train.py --rules mini --reward win --opponents greedy random \
+	test -e runs/mini || $(BIN)/python train.py --rules mini --reward win --lookahead-steps 0 --opponents greedy random \
 	--steps 300000 --seed 1 --deals 0 --out runs/mini
 	rm -f $(SPIEL)/exploitability.json
 	.venv-frameworks/bin/python examples/openspiel_exploitability.py --max-decisions 8 \

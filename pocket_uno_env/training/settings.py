@@ -27,7 +27,7 @@ class Settings:
     """How many past selves are kept."""
     pool_every: int = 500_000
     """Decisions between two copies of the policy into the pool."""
-    steps: int = 3_000_000
+    steps: int = 4_000_000
     """The learner's decisions in PPO, rounded up to whole rollouts; 0 for no PPO. A few hundred
     thousand are too few to learn much more than to play cards."""
     seed: int = 0
@@ -72,19 +72,18 @@ class Settings:
     """Decisions in a gradient step."""
     epochs: int = 2
     """Epochs over each rollout."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 5e-4
     """Learning rate at the start; it falls linearly."""
     last_learning_rate: float = 0.0
     """Learning rate at the end."""
     gamma: float = 0.999
     """Discount per decision of the learner, towards the worst loss. At 1 it may learn to win by
     very long rounds."""
-    gae_lambda: float = 0.25
-    """Lambda of the generalized advantage estimate. Distant rewards are mostly luck: small is
-    better."""
+    gae_lambda: float = 0.9
+    """Lambda of the generalized advantage estimate."""
     clip_range: float = 0.2
     """PPO's clipping range of the probability ratio."""
-    entropy: float = 0.02
+    entropy: float = 0.005
     """Weight of the entropy bonus at the start; it falls linearly."""
     last_entropy: float = 0.0
     """Weight of the entropy bonus at the end."""
@@ -95,13 +94,13 @@ class Settings:
 
     teacher: str | None = "strong"
     """Agent that the network imitates before PPO; None for none."""
-    teacher_steps: int = 1_000_000
+    teacher_steps: int = 500_000
     """Decisions of imitation."""
     teacher_batch_size: int = 512
     """Decisions in a gradient step of imitation."""
     teacher_learning_rate: float = 1e-3
     """Learning rate of imitation at the start; it falls linearly to a twentieth."""
-    lookahead_steps: int = 0
+    lookahead_steps: int = 1_000_000
     """Decisions of lookahead, after imitation and before PPO: every legal action is played in a
     copy of the game up to the next decision, and the critic evaluates the position reached."""
     lookahead_batch_size: int = 512

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = [
     *("--games", "64", "--rollout", "16", "--batch-size", "256", "--network", "32", "16"),
     *("--epochs", "2", "--deals", "0", "--checkpoint-every", "2048", "--seed", "3"),
-    *("--opponents", "greedy", "--teacher", "None"),
+    *("--opponents", "greedy", "--teacher", "None", "--lookahead-steps", "0"),
 ]
 
 
