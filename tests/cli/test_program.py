@@ -25,7 +25,8 @@ PROGRAMS = {
     "check": "-m pocket_uno_env check games.jsonl",
     "show": "-m pocket_uno_env show games.jsonl",
     "evaluate": "-m pocket_uno_env evaluate --agents greedy first --deals 5 --seed 1",
-    "train": "-m pocket_uno_env train --steps 0 --deals 5 --teacher-steps 0 --lookahead-steps 0 --network 8",
+    "train": "-m pocket_uno_env train --steps 0 --deals 5 --teacher None --lookahead-steps 0 "
+    "--network 8",
     "play": "-m pocket_uno_env play --round --seed 1",
     "advise": "-m pocket_uno_env advise position.json --agents greedy",
     "replay": "-m pocket_uno_env replay games.jsonl",

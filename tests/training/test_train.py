@@ -22,6 +22,7 @@ from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.rows import reset_rows
+from pocket_uno_env.training.final_evaluation import SEED
 
 
 def weights_of(folder):
@@ -83,8 +84,29 @@ def test_a_run_from_the_command_line_to_the_table(tmp_path):
         assert opponent in stdout
     results = json.loads((out / run_folder.RESULTS).read_text())
     assert [line["agents"][1] for line in results["line_ups"]] == ["greedy", "random", "strong"]
+    assert results["episode"] == "match" and "ppo_gain" not in results
     assert list(out.glob("events.out.tfevents.*"))
     assert not list(out.rglob("*.pkl")) and not list(out.rglob("*.zip"))
+
+
+def test_what_ppo_gained_is_shown_on_the_same_deals(tmp_path, capsys):
+    out = run(tmp_path / "run", "--teacher", "strong", "--teacher-steps", 4096, "--steps", 0)
+    before = load_policy(out)
+    out = tmp_path / "further"
+    shown = ["--teacher", "strong", "--teacher-steps", 4096, "--steps", 2048, "--deals", 8]
+    run(out, *shown)
+    kept = load_policy(out / run_folder.BEFORE_PPO)
+    assert np.array_equal(kept.weights, before.weights)
+    assert not np.array_equal(kept.weights, load_policy(out).weights)
+    gains = json.loads((out / run_folder.RESULTS).read_text())["ppo_gain"]
+    assert set(gains) == {"greedy", "strong"}
+    lineups = [(0, 2), (1, 2)]
+    agents = [load_policy(out), kept, load("strong")]
+    after, without = play("pocket", 2, agents, 8, SEED, lineups=lineups, episode="match")
+    gain = (after.win_rates(0) - without.win_rates(1)).mean()
+    assert gains["strong"]["mean"] == pytest.approx(gain)
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{100 * gain:+.1f} against strong (" in said
 
 
 @pytest.mark.slow
@@ -232,6 +254,10 @@ def test_a_run_without_a_checkpoint_begins_again(tmp_path):
     assert same_arrays(before, weights_of(out))
 
 
+ROUNDS = ["--reward", "win", "--rules"]
+"""Any rules: for matches their equity has to be known."""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -241,8 +267,10 @@ def test_a_run_without_a_checkpoint_begins_again(tmp_path):
         (["--teacher", "gredy"], "greedy"),
         (["--num-players", "4", "--teacher", "pocket-2p"], "num_players=4, not 2"),
         (["--rules", "classic", "--teacher", "pocket-2p"], "other symbols"),
-        (["--rules", "pocket51", "--teacher", "noisy:0.1,pocket-2p"], "other wild_copies"),
-        (["--rules", "mini", "--teacher", "search:2,policy=pocket-2p"], "colors=2, not 4"),
+        ([*ROUNDS, "pocket51", "--teacher", "noisy:0.1,pocket-2p"], "other wild_copies"),
+        ([*ROUNDS, "mini", "--teacher", "search:2,policy=pocket-2p"], "colors=2, not 4"),
+        (["--rules", "pocket51"], "pocket-uno equity --measure --rules pocket51 --num-players 2"),
+        (["--rules", "mini"], "or train for rounds with --reward win"),
         (["--num-players", "3", "--opponents", "greedy", "pocket-2p"], "num_players=3, not 2"),
         (["--rules", "classic", "--opponents", "search:2,policy=pocket-2p"], "other symbols"),
         (["--batch-size", "100"], "batch"),
