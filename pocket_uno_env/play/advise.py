@@ -8,7 +8,7 @@ The position is a JSON object. You are seat 0, seat 1 is on your left.
   top        the top card, and color ("red" or "R") if it is a wild
   others     how many cards the others hold, from your left
   rules, direction (1 or -1)
-  scores     points in the match, yours first; without them it is a single round
+  scores     points in the match, yours first; without, a single round
   discards   the cards under the top card (under before_top, if that is given)
   phase      play (default), drawn, challenge, uno, catch or give
   drawn      in phase drawn: the card you drew

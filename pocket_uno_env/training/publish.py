@@ -34,6 +34,8 @@ from pocket_uno_env.evaluation.statistics.estimates import rate_estimate
 RIVALS = ("greedy", "strong")
 SEED = 20_001
 """Other deals than in any training and in the evaluation of train.py."""
+ROUNDS = 20_000
+"""Single rounds against each opponent and among copies of itself."""
 LONG = 400
 """Decisions above which a round is long: nobody at a table wants to wait for its end."""
 MOST_BYTES = 3_000_000
@@ -50,8 +52,6 @@ class Options:
     """The name of the network."""
     deals: int = 5_000
     """Deals, each for a match, against each opponent, with all seat rotations."""
-    rounds: int = 20_000
-    """Single rounds against each opponent and among copies of itself."""
     out: Path = NETWORKS
     """The folder to write to."""
 
@@ -60,8 +60,6 @@ def publish(options: Options) -> Path:
     """Measure and write a network; returns the path of its card."""
     if options.deals < 2:
         raise AgentError(f"--deals is {options.deals}; an interval needs at least 2")
-    if options.rounds < 1:
-        raise AgentError(f"--rounds is {options.rounds}; expected a number from 1")
     agent = load_policy(options.run)
     config = run_folder.read_config(options.run)
     if "made" not in config:
@@ -69,7 +67,7 @@ def publish(options: Options) -> Path:
     made = config.pop("made")
     tensors, _ = run_folder.load_tensors(options.run / run_folder.MODEL)
     tensors = _kept(agent, tensors)
-    measured = measure(agent, options.deals, options.rounds)
+    measured = measure(agent, options.deals, ROUNDS)
     files.make_folder(options.out)
     weights = options.out / f"{options.name}.safetensors"
     run_folder.save_tensors(weights, tensors)

@@ -81,7 +81,8 @@ def test_a_critic_for_which_there_is_no_room_is_left_out(tmp_path, monkeypatch):
     made = {"steps": 0, "seconds": 1.0, "processor_seconds": 1.0}
     files.write_json(run / run_folder.CONFIG, {**card("pocket-2p"), "made": made})
     monkeypatch.setattr("pocket_uno_env.training.publish.MOST_BYTES", 2_500_000)
-    publish(Options(run, "again", deals=2, rounds=4, out=tmp_path))
+    monkeypatch.setattr("pocket_uno_env.training.publish.ROUNDS", 4)
+    publish(Options(run, "again", deals=2, out=tmp_path))
     kept, _ = run_folder.load_tensors(tmp_path / "again.safetensors")
     assert {name.split(".")[0] for name in kept} == {"policy"}
     assert load_policy(tmp_path / "again.safetensors").critic() is None
@@ -94,7 +95,8 @@ def test_a_critic_says_one_thing():
     assert agent.critic() is not None
 
 
-def test_publishing_measures_and_writes_weights_and_card(tmp_path):
+def test_publishing_measures_and_writes_weights_and_card(tmp_path, monkeypatch):
+    monkeypatch.setattr("pocket_uno_env.training.publish.ROUNDS", 40)
     run = tmp_path / "run"
     run.mkdir()
     about = card("pocket-2p")
@@ -102,7 +104,7 @@ def test_publishing_measures_and_writes_weights_and_card(tmp_path):
     run_folder.save_tensors(run / run_folder.MODEL, tensors)
     made = {"steps": about["decisions"], "seconds": about["seconds"], "processor_seconds": 1.0}
     files.write_json(run / run_folder.CONFIG, {**about, "made": made})
-    path = publish(Options(run, "again", deals=30, rounds=40, out=tmp_path))
+    path = publish(Options(run, "again", deals=30, out=tmp_path))
     assert path == tmp_path / "again.json"
     found = json.loads(path.read_text())
     assert set(found["win_rates"]["against"]) == {"greedy", "strong"}

@@ -77,7 +77,5 @@ def test_a_run_for_matches_says_what_its_critic_is_scaled_by(tmp_path) -> None:
     assert critic is not None and critic.of_match and critic.scale == pytest.approx(scale)
     assert not agent.judges
     run_folder.write_config(out, {**config, "reward_scale": 0.0})
-    with pytest.raises(
-        run_folder.RunError, match="expected a number above 0"
-    ):
+    with pytest.raises(run_folder.RunError, match="expected a number above 0"):
         load_policy(out)
