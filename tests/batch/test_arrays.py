@@ -240,7 +240,8 @@ CASES: dict[str, Callable[[], Case]] = {
 ELSEWHERE = {
     # They hand their arrays to NumPy alone, which checks.
     "actions.Catalogue.legal_names", "behavior.profile", "estimates.mean_estimate",
-    "estimates.rate_estimate", "kernel.as_record", "kernel.as_rows", "luck_adjustment.adjusted",
+    "estimates.rate_estimate", "estimates.ratio_blocks", "kernel.as_record", "kernel.as_rows",
+    "luck_adjustment.adjusted",
     "luck_adjustment.adjusted_estimate", "luck_adjustment.places_luck", "mlp.pack_layers",
     "race.race_table", "ratings.Tables.totals", "ratings.anchored",
     "rows.illegal_action", "rows.legal_names", "rows.readable", "seat_view.named",
