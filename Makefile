@@ -124,16 +124,15 @@ openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agent
 	--seed 1 --json $(SPIEL)/bots-$$1.json || exit 1; done
 	$(BIN)/python docs/generate.py
 
-# Each of these networks takes at most 45 minutes of two cores; one that is stopped is taken up
+# Each of these networks takes at most 90 minutes of two cores; one that is stopped is taken up
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
-AHEAD      := --steps 0 --checkpoint-every 2000000
-pocket-2p  := --opponents strong --network 512 512 --teacher-steps 2000000 \
-	--lookahead-steps 60000000 --gamma 0.997 $(AHEAD) --keep 40
-pocket-3p  := --num-players 3 --opponents strong greedy --steps 1500000 --threads 2
-pocket-4p  := --num-players 4 --opponents strong greedy --network 512 512 \
-	--teacher-steps 2000000 --lookahead-steps 12000000 --gamma 0.998 $(AHEAD) --keep 20
-classic-2p := --rules classic --opponents strong greedy --steps 1500000 --threads 2
+FOR_MATCHES := --opponents strong strong strong greedy --network 512 512 --teacher-steps 1000000 \
+	--lookahead-steps 16000000 --steps 6000000 --learning-rate 3e-4 --checkpoint-every 2000000 --keep 20
+pocket-2p  := $(FOR_MATCHES)
+pocket-3p  := --num-players 3 $(FOR_MATCHES)
+pocket-4p  := --num-players 4 $(FOR_MATCHES)
+classic-2p := --rules classic $(FOR_MATCHES)
 
 weights: $(STAMP) ## Train and publish anew the networks that come with the package
 	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --deals 0 \
