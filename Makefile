@@ -128,7 +128,7 @@ openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agent
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
 NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
 FOR_MATCHES := --opponents strong strong strong greedy --network 512 512 --teacher-steps 1000000 \
-	--lookahead-steps 16000000 --steps 6000000 --learning-rate 3e-4 --checkpoint-every 2000000 --keep 20
+	--lookahead-steps 40000000 --steps 0 --checkpoint-every 2000000 --keep 20
 pocket-2p  := $(FOR_MATCHES)
 pocket-3p  := --num-players 3 $(FOR_MATCHES)
 pocket-4p  := --num-players 4 $(FOR_MATCHES)

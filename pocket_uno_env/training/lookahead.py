@@ -32,7 +32,7 @@ from .networks import MaskedPolicy
 CERTAIN = 0.99
 """Probability of an action from which on a decision is skipped: its gradient is close to zero, and
 most decisions are of this kind."""
-LAMBDA = 0.97
+LAMBDA = 0.7
 """Of the lambda-returns that the critic learns; the advantages do not depend on it."""
 
 
