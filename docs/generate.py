@@ -67,7 +67,7 @@ def reasons(folder: str = "") -> str:
     batch = bench["measures"]["batch, mask + uint8"]
     rates = _rates(RESULTS / "1-pocket-2p.json")
     best = rates["pocket-2p", "strong"]
-    search = json.loads((RESULTS / "search" / "search-100ms-critic-strong.json").read_text("utf-8"))
+    search = json.loads((RESULTS / "search" / "search-1000-strong.json").read_text("utf-8"))
     found = search["line_ups"][0]["figures"][0]["win_rate"]
     deals = json.loads((RESULTS / "1-pocket-2p.json").read_text("utf-8"))["deals"]
     points = [
@@ -83,8 +83,8 @@ def reasons(folder: str = "") -> str:
         "its observation keeps every byte.",
         f"**Strong opponents.** {len(names())} [scripted agents]({folder}agents.md) and "
         f"{len(registry.networks())} trained networks. The one for two players wins "
-        f"{_cell(best)} % of matches against the strongest scripted agent, and {_cell(found)} % "
-        f"with a [search]({folder}search.md).",
+        f"{_cell(best)} % of matches against the strongest scripted agent, a "
+        f"[search]({folder}search.md) of a thousand playouts {_cell(found)} %.",
         "**Figures with intervals.** Each deal is played with all seat rotations: after "
         f"{deals:,} deals the 95 % interval is ± {_half(best):.1f} points, and the "
         f"[evaluation]({folder}evaluating.md) makes no claim without the power for it.",
