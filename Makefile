@@ -147,7 +147,7 @@ scripted: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted age
 	$(BIN)/python docs/generate.py
 
 # What docs/training.md says about each part of the training.
-ablation: $(STAMP) ## Measure what each part of the training is worth (ten minutes)
+ablation: $(STAMP) ## Measure what each part of the training is worth (half an hour)
 	rm -rf runs/ablation docs/results/training/ablation.json
 	$(BIN)/python benchmarks/ablation.py
 
