@@ -105,10 +105,10 @@ def results() -> str:
     rows = []
     for path in sorted(RESULTS.glob("*.json")):
         n, network = _report(path)["num_players"], path.stem.partition("-")[2]
-        for what, of in (("matches", "win_rate"), ("their rounds", "round_win_rate")):
-            rates = _rates(path, of)
-            cells = [_cell(rates.get((network, rival))) for rival in rivals]
-            rows.append([f"`{network}`, {what}", *cells, f"{100 / n:.0f}"])
+        rates, rounds = _rates(path), _rates(path, "round_win_rate")
+        pairs = [(network, rival) for rival in rivals]
+        cells = [_both(rates.get(pair), rounds.get(pair)) for pair in pairs]
+        rows.append([f"`{network}`", *cells, f"{100 / n:.0f}"])
     heads = ["network", *(f"`{rival}`" for rival in rivals), "even game"]
     return generate_environment.table(heads, rows, right=len(rivals) + 1)
 
