@@ -66,7 +66,6 @@ def begin(rules, row, reference, prior, method, bench):
         infinity for what is not to be compared.
     """
     bench.moves[0] = reference
-    set_stakes(row, method.stakes)
     if row.phase == Phase.UNO or row.phase == Phase.CATCH:
         return 1
     write_mask(rules, row, bench.mask)
@@ -78,6 +77,8 @@ def begin(rules, row, reference, prior, method, bench):
             count += 1
     bench.sums[:count] = 0.0
     bench.squares[:count] = 0.0
+    if count > 1:
+        set_stakes(row, method.stakes)
     if count > 1 and not method.clairvoyant:
         write_weights(rules, row, np.int64(row.to_act), method.belief, bench.unseen.weights)
     return count

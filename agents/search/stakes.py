@@ -94,8 +94,6 @@ def share_at_end(row, seat, stakes):
         return share_of(stakes.now[seat], seat, stakes)
     if stakes.race.shape[0] == 0:
         return 1.0 if row.winner == seat else 0.0
-    scores, chances = np.empty(row.num_players, np.int64), np.empty(row.num_players)
-    for other in range(row.num_players):
-        scores[other] = row.scores[other]
-    write_equities(stakes.race, scores, chances)
+    chances = np.empty(row.num_players)
+    write_equities(stakes.race, row.scores, chances)
     return share_of(chances[seat], seat, stakes)

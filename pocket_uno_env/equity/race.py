@@ -114,8 +114,8 @@ def write_equities(race, scores, out):
     ----------
     race : float64 array, shape ``(goal + 1, 2, nodes)``
         See `race_table`.
-    scores : int array, shape ``(n,)``
-        From 0; a seat that has the goal has won.
+    scores : int array, shape ``(n,)`` or longer
+        From 0; a seat that has the goal has won. What comes after the n seats is not read.
     """
     n, goal = out.shape[0], race.shape[0] - 1
     out[:] = 0.0

@@ -62,8 +62,9 @@ def test_discounting_towards_the_worst_is_a_cost_of_time() -> None:
     towards = payoff
     for _ in range(steps):
         towards = gamma * (towards + worst) - worst
-    costs = sum(gamma**t * (1 - gamma) * worst for t in range(steps))
-    assert towards == pytest.approx(gamma**steps * payoff - costs)
+    env = Monitor(LearnerVecEnv(steps + 1, "pocket", 2), time_cost=(1 - gamma) * worst)
+    paid = env.to_learner(np.array([0.0] * steps + [payoff]), np.arange(steps + 1) == steps)
+    assert towards == pytest.approx(gamma ** np.arange(steps + 1) @ paid)
 
 
 def test_a_run_for_matches_says_what_its_critic_is_scaled_by(tmp_path) -> None:
