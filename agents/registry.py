@@ -221,7 +221,7 @@ def runs_code(spec: str) -> bool:
             if argument and not os.path.exists(part):
                 return True
         elif entry.holds_agents and argument:
-            parts.extend(re.split("[,=]", argument))
+            parts.extend(re.split("[,=+]", argument))
     return False
 
 

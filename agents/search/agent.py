@@ -5,6 +5,7 @@ search:100ms                   as many as fit into 100 milliseconds
 ismcts:10000,lead=2            the tree search, with options after commas
 search:100ms,policy=runs/mine  leaves the moves of a trained network only for clear leads
 search:1000,policy=pocket-2p,leaf=critic  asks its critic about guesses, and plays none out
+search:200,playout=pocket-2p,opponent=strong+pocket-2p  who plays on in guesses: itself, the others
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent, AgentError
-from pocket_uno_env.agents.scripted import policies
-from pocket_uno_env.agents.scripted.agent import policy_name
 from pocket_uno_env.agents.trained.critic import Critic
+from pocket_uno_env.agents.trained.policy import PolicyAgent
 from pocket_uno_env.rules.actions import catalogue
 from pocket_uno_env.rules.rules import Rules
 
@@ -29,6 +29,15 @@ from . import belief_network
 from .belief import Belief, Network, no_network
 from .belief_network import TRUST, shipped
 from .flat import begin_row, decide, end_round, flat_rows, go_on_row, new_halving, rounds_for
+from .players import (
+    BUFFERS,
+    FIRST_NETWORK,
+    Players,
+    find_network,
+    new_networks,
+    new_players,
+    scripted_number,
+)
 from .playouts import Bench, Method, new_bench
 from .stakes import stakes_of
 from .tree import Tree, best_row, grow_row, new_tree, plant_row, tree_rows
@@ -74,7 +83,10 @@ class Settings:
     prior: float = 0.0
     """If that is a network: the share of a win that a move gains for being e times as likely."""
     playout: str = "strong"
-    """The scripted agent that plays all seats in playouts."""
+    """The agent that plays on in playouts, scripted or a trained network."""
+    opponent: str = "playout"
+    """Such an agent for the other seats, or several with + between them, of which each guess draws
+    one; "playout" is the agent of that option."""
     lead: float = 1.0
     """By how many standard errors another move must lead."""
     reward: str = "match"
@@ -150,12 +162,30 @@ class SearchAgent(Agent):
                     f"policy={settings.policy} has no critic for leaf=critic; expected a network "
                     "that was trained with --critic all-hands and --reward match or win"
                 )
+        self._networks: list[PolicyAgent] = []
+        self._mine = self._player("playout", settings.playout, load)
+        names = settings.opponent.split("+")
+        same = {"playout": settings.playout}
+        self._theirs = [self._player("opponent", same.get(name, name), load) for name in names]
         self._by_tree = tree
         self._prepared: tuple[Rules, int, Method] | None = None
 
+    def _player(self, option: str, name: str, load: Callable[[str], Agent]) -> int:
+        """The number, for `players.player_action`, of the agent of this name."""
+        number = scripted_number(name)
+        if number is not None:
+            return number
+        network = find_network(option, name, load(name))
+        known = [agent.name for agent in self._networks]
+        if network.name not in known:
+            self._networks.append(network)
+            known.append(network.name)
+        return FIRST_NETWORK + known.index(network.name)
+
     def check(self, rules: Rules, num_players: int) -> None:
-        """Refuse what the reference policy or a learned belief cannot play."""
-        self._policy.check(rules, num_players)
+        """Refuse what the reference policy, a network or a learned belief cannot play."""
+        for agent in (self._policy, *self._networks):
+            agent.check(rules, num_players)
         self._method(rules, num_players)
 
     def act_rows(self, rules: Rules, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -231,10 +261,19 @@ class SearchAgent(Agent):
         method = self._method(rules, num_players)
         written = {name: getattr(method.stakes, name).copy() for name in STAKES}
         method = method._replace(stakes=method.stakes._replace(**written))
+        method = method._replace(players=self._players(method.players))
         if (critic := method.critic) is not None:
             scratch = {name: getattr(critic, name).copy() for name in SCRATCH}
             method = method._replace(critic=critic._replace(**scratch))
         return method, new_bench(rules)
+
+    def _players(self, shared: Players) -> Players:
+        """The players with buffers of their own."""
+        networks = shared.networks
+        if networks is not None:
+            scratch = {name: getattr(networks, name).copy() for name in BUFFERS}
+            networks = networks._replace(**scratch)
+        return new_players(self._mine, self._theirs, networks)
 
     def _method(self, rules: Rules, num_players: int) -> Method:
         """The method for a game; the last one is kept."""
@@ -242,12 +281,11 @@ class SearchAgent(Agent):
         if prepared is not None and prepared[:2] == (rules, num_players):
             return prepared[2]
         chosen = self.settings
-        policy = _policy(chosen.playout)
         learned, network = self._network(rules)
         trust, doubt = TRUST, float(chosen.doubt)
         if chosen.belief == "uniform":
             trust, doubt = 0.0, 1.0
-        belief = Belief(trust, learned, network, policy, doubt)
+        belief = Belief(trust, learned, network, doubt)
         lead = float(chosen.lead)
         stakes = stakes_of(rules, num_players, chosen.reward)
         if self._critic is not None and self._critic.of_match and not len(stakes.race):
@@ -256,7 +294,9 @@ class SearchAgent(Agent):
                 f"game whose match equity is known; for rules {rules.name!r} with {num_players} "
                 "players search with leaf=playout"
             )
-        method = Method(belief, policy, policy, lead, self.clairvoyant, self._critic, stakes)
+        networks = new_networks(rules, num_players, self._networks)
+        players = new_players(self._mine, self._theirs, networks)
+        method = Method(belief, players, lead, self.clairvoyant, self._critic, stakes)
         self._prepared = (rules, num_players, method)
         return method
 
@@ -270,13 +310,6 @@ class SearchAgent(Agent):
                 f"{rules.name!r}; train one with pocket-uno belief, or ask for belief=rules"
             )
         return path is not None, no_network() if path is None else belief_network.load(path, rules)
-
-
-def _policy(name: str) -> int:
-    names = {policy_name(policy): int(policy) for policy in policies.Policy}
-    if name not in names:
-        raise AgentError(f"playout={name!r} is no scripted agent; expected one of {list(names)}")
-    return names[name]
 
 
 def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[Budget, Settings]:
@@ -330,5 +363,4 @@ def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[
         raise AgentError(f"reward={settings.reward!r}; expected one of {', '.join(REWARDS)}")
     if settings.leaf not in LEAVES:
         raise AgentError(f"leaf={settings.leaf!r}; expected one of {', '.join(LEAVES)}")
-    _policy(settings.playout)
     return Budget(int(match[1]), match[2] is not None), settings

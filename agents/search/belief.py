@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import add_rows, rectify
 from pocket_uno_env.compiled.rng import mix
@@ -31,6 +30,7 @@ from pocket_uno_env.rules.limits import NO_COLOR, NO_KIND
 from pocket_uno_env.rules.phases import Phase
 
 from .determinize import discarded_kind, redeal, take_back, unknown_size
+from .players import player_action, seat_players
 
 LEAST = 1e-3
 """The smallest weight: nobody's play is proof."""
@@ -83,17 +83,14 @@ class Belief(NamedTuple):
     learned : bool
         Whether the network replaces the rules of inference.
     network : Network
-    policy : int
-        The `policies.Policy` by which the last play is judged.
     doubt : float
-        The chance to take a determinization in which that policy would have played another card; 1
-        judges nothing.
+        The chance to take a determinization in which the player of that seat would have played
+        another card; 1 judges nothing.
     """
 
     trust: Any
     learned: Any
     network: Network
-    policy: Any
     doubt: Any
 
 
@@ -301,8 +298,8 @@ def shows_choice(rules, row, seat):
 
 
 @kernel
-def would_play(rules, row, scratch, seat, policy):
-    """Whether `policy` makes the last play, in this determinization of `seat`.
+def would_play(rules, row, scratch, seat, player, networks):
+    """Whether a player makes the last play, in this determinization of `seat`.
 
     ``scratch`` is an array of rows, of which the first is overwritten.
     """
@@ -310,15 +307,23 @@ def would_play(rules, row, scratch, seat, policy):
     color = row.active_color
     scratch[0] = row
     take_back(rules, scratch[0], seat)
-    action = act(rules, scratch[0], policy)
+    action = player_action(rules, scratch[0], player, networks)
     if action >= rules.first_move_action or rules.action_kind[action] != kind:
         return False
     return rules.kind_color[kind] != NO_COLOR or rules.action_color[action] == color
 
 
 @kernel
-def guess(rules, row, scratch, seat, unseen, seed, belief):
-    """Draw a determinization into ``scratch[0]``; the chance of each is what is believed.
+def _explains(rules, scratch, seat, players):
+    player = players.seats[scratch[0].actor]
+    return would_play(rules, scratch[0], scratch[1:], seat, player, players.networks)
+
+
+@kernel
+def guess(rules, row, scratch, seat, unseen, seed, belief, players):
+    """Draw a determinization into ``scratch[0]``, and who plays each seat in it.
+
+    The chance of each is what is believed.
 
     Parameters
     ----------
@@ -327,12 +332,15 @@ def guess(rules, row, scratch, seat, unseen, seed, belief):
     unseen : determinize.Unseen
         With the weights of `write_weights`.
     seed : uint64
+    players : Players
+        Where several may play a seat, the last play tells which of them is likely, too.
     """
     judged = belief.doubt < 1.0 and shows_choice(rules, row, seat)
     for _ in range(ATTEMPTS):
         scratch[0] = row
         redeal(rules, scratch[0], seat, unseen, seed)
-        if not judged or would_play(rules, scratch[0], scratch[1:], seat, belief.policy):
+        seat_players(row, seat, seed, players)
+        if not judged or _explains(rules, scratch, seat, players):
             break
         seed = mix(seed)
         if (seed >> np.uint64(40)) < np.uint64(belief.doubt * 16777216.0):

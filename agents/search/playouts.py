@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.agents.trained.critic import Critic, judge
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.rng import mix, next_state
@@ -27,6 +26,7 @@ from pocket_uno_env.rules.rules import Rules
 
 from .belief import Belief, guess
 from .determinize import Unseen, new_unseen
+from .players import Players, seat_action, seat_players
 from .stakes import Stakes, share_at_end, share_of
 
 PLAYOUT_CAP = 400
@@ -40,8 +40,8 @@ class Method(NamedTuple):
     ----------
     belief : Belief
         What determinizations are drawn from.
-    mine, theirs : int
-        The `policies.Policy` that plays the searching seat's and the others' decisions in playouts.
+    players : Players
+        Who decides in playouts.
     lead : float
         By how many standard errors a move must lead the reference.
     clairvoyant : bool
@@ -53,8 +53,7 @@ class Method(NamedTuple):
     """
 
     belief: Belief
-    mine: Any
-    theirs: Any
+    players: Players
     lead: Any
     clairvoyant: Any
     critic: Critic | None
@@ -106,8 +105,7 @@ def play_out(rules, row, seat, method):
     for _ in range(PLAYOUT_CAP):
         if row.end != End.RUNNING:
             break
-        policy = method.mine if row.to_act == seat else method.theirs
-        take(rules, row, act(rules, row, policy))
+        take(rules, row, seat_action(rules, row, method.players))
     return share_at_end(row, seat, method.stakes)
 
 
@@ -118,7 +116,7 @@ def play_on(rules, row, seat, mask, method):
         if row.end != End.RUNNING:
             break
         if row.to_act != seat:
-            take(rules, row, act(rules, row, method.theirs))
+            take(rules, row, seat_action(rules, row, method.players))
             continue
         action = only_legal_action(rules, row, mask)
         if action < 0:
@@ -136,8 +134,9 @@ def imagine(rules, row, seat, seed, number, method, bench):
     seed = mix(seed + np.uint64(number))
     if method.clairvoyant:
         bench.rows[0] = row
+        seat_players(row, seat, seed, method.players)
     else:
-        guess(rules, row, bench.rows, seat, bench.unseen, seed, method.belief)
+        guess(rules, row, bench.rows, seat, bench.unseen, seed, method.belief, method.players)
     bench.rows[0].policy_rng = mix(~seed)
 
 

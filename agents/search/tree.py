@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pocket_uno_env.agents.scripted.policies import act
 from pocket_uno_env.compiled.bits import EMPTY, first
 from pocket_uno_env.compiled.kernel import kernel, unowned
 from pocket_uno_env.engine.legality import write_mask
@@ -27,6 +26,7 @@ from pocket_uno_env.observation.information import own_hand
 from pocket_uno_env.rules.phases import End, Phase
 
 from .flat import begin
+from .players import seat_action
 from .playouts import imagine, play_out, take, take_seed
 from .stakes import share_at_end
 
@@ -137,8 +137,7 @@ def _walk(rules, row, seat, method, tree, mask):
     grown = False
     while row.end == End.RUNNING and not grown and depth < tree.path.shape[0]:
         mover = np.int64(row.to_act)
-        policy = method.mine if mover == seat else method.theirs
-        move = act(rules, row, policy)
+        move = seat_action(rules, row, method.players)
         if row.phase == Phase.UNO or row.phase == Phase.CATCH:
             take(rules, row, move)
             continue

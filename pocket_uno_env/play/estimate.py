@@ -18,6 +18,7 @@ from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.agents.search.agent import Settings
 from pocket_uno_env.agents.search.belief import Belief, no_network, write_weights
 from pocket_uno_env.agents.search.belief_network import TRUST, load, shipped
+from pocket_uno_env.agents.search.players import new_players
 from pocket_uno_env.agents.search.playouts import Method, imagine, new_bench, play_out
 from pocket_uno_env.agents.search.stakes import stakes_of
 from pocket_uno_env.compiled.bits import EMPTY, bit
@@ -142,9 +143,9 @@ def _method(rules: Rules) -> Method:
     """The search's own beliefs, and the strong heuristic on all seats."""
     path = shipped(rules)
     network = no_network() if path is None else load(path, rules)
-    policy = int(Policy.STRONG)
-    belief = Belief(TRUST, path is not None, network, policy, Settings().doubt)
-    return Method(belief, policy, policy, 0.0, False, None, stakes_of(rules, 2, "win"))
+    belief = Belief(TRUST, path is not None, network, Settings().doubt)
+    players = new_players(int(Policy.STRONG), [Policy.STRONG], None)
+    return Method(belief, players, 0.0, False, None, stakes_of(rules, 2, "win"))
 
 
 @kernel

@@ -19,7 +19,15 @@ from pocket_uno_env import Rules
 from pocket_uno_env.agents import AgentError, load
 from pocket_uno_env.agents.scripted.policies import Policy
 from pocket_uno_env.agents.search.agent import PLAUSIBLE, SearchAgent, Settings, parse
-from pocket_uno_env.agents.search.belief import shows_choice, would_play, write_rule_weights
+from pocket_uno_env.agents.search.belief import (
+    Belief,
+    guess,
+    no_network,
+    shows_choice,
+    would_play,
+    write_rule_weights,
+    write_weights,
+)
 from pocket_uno_env.agents.search.determinize import (
     fill_ways,
     is_held,
@@ -29,8 +37,10 @@ from pocket_uno_env.agents.search.determinize import (
     redeal,
     unknown_size,
 )
+from pocket_uno_env.agents.search.players import new_players
 from pocket_uno_env.agents.trained.policy import MIN_LOG_PROB, PolicyAgent
 from pocket_uno_env.compiled.kernel import kernel
+from pocket_uno_env.compiled.rng import mix
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.envs.learner_games import LearnerGames
 from pocket_uno_env.evaluation import arena
@@ -95,6 +105,7 @@ def piles(rules: Rules, rows: np.ndarray) -> list[list[int]]:
 
 
 CRITIC = "search:{},policy=pocket-2p,leaf=critic"
+NETWORKS = "search:{},policy=pocket-2p,playout=pocket-2p,opponent=strong+pocket-2p"
 AGENTS = ("search:40", "ismcts:40", "search:40,belief=rules,doubt=1")
 
 
@@ -104,6 +115,7 @@ AGENTS = ("search:40", "ismcts:40", "search:40,belief=rules,doubt=1")
         *itertools.product(["pocket"], [2, 4], AGENTS),
         *itertools.product(["classic"], [3], AGENTS),
         ("pocket", 2, CRITIC.format(40) + ",lead=0"),
+        ("pocket", 2, NETWORKS.format(20) + ",lead=0"),
     ],
 )
 def test_hidden_cards_do_not_change_the_decision(rules: str, num_players: int, spec: str) -> None:
@@ -232,7 +244,7 @@ def _explains(rules, rows, scratch, policy):
     seat = np.int64(rows[0].to_act)
     if not shows_choice(rules[0], rows[0], seat):
         return -1
-    return np.int64(would_play(rules[0], rows[0], scratch, seat, policy))
+    return np.int64(would_play(rules[0], rows[0], scratch, seat, policy, None))
 
 
 def test_the_last_play_is_what_its_policy_would_have_played() -> None:
@@ -247,6 +259,32 @@ def test_the_last_play_is_what_its_policy_would_have_played() -> None:
         assert (found >= 0).sum() > 100
         shares[policy] = found[found >= 0].mean()
     assert shares[Policy.STRONG] > 0.93 > 0.75 > shares[Policy.HIGH_CARD]
+
+
+@kernel
+def _models(rules, rows, scratch, unseen, belief, players, seed, counts):
+    seat = np.int64(rows[0].to_act)
+    if not shows_choice(rules[0], rows[0], seat):
+        return
+    write_weights(rules[0], rows[0], seat, belief, unseen.weights)
+    for number in range(40):
+        guess(rules[0], rows[0], scratch, seat, unseen, mix(seed + number), belief, players)
+        counts[players.seats[1 - seat]] += 1
+
+
+def test_the_last_play_tells_which_opponent_is_likely() -> None:
+    rules, scratch, unseen = Rules.preset("pocket"), new_rows(2), new_unseen()
+    belief = Belief(0.9, False, no_network(), 0.05)
+    models, shares = [int(Policy.STRONG), int(Policy.RANDOM)], []
+    for played in models:
+        counts = np.zeros(len(Policy), np.int64)
+        for seed in range(6):
+            for raw in play(raw_env(seed, rules=rules, num_players=2), Policy(played)):
+                players, start = new_players(models[0], models, None), np.uint64(1000 * seed)
+                _models(rules._table, raw.rows, scratch, unseen, belief, players, start, counts)
+        assert counts.sum() == counts[models].sum() > 1_500
+        shares.append(counts[models[0]] / counts.sum())
+    assert shares[0] > 0.65 > 0.6 > shares[1]
 
 
 def test_unknown_cards_are_those_not_seen() -> None:
@@ -275,7 +313,7 @@ def test_the_clairvoyant_is_the_ceiling() -> None:
     assert rate("clairvoyant:200", "strong", 30) > 0.7
 
 
-@pytest.mark.parametrize("spec", ["search:30", "ismcts:30", CRITIC.format(30)])
+@pytest.mark.parametrize("spec", ["search:30", "ismcts:30", CRITIC.format(30), NETWORKS.format(8)])
 def test_the_same_seed_gives_the_same_games_in_any_batch(spec: str) -> None:
     agents = [load(spec), load("greedy")]
     (many,) = arena.play("pocket", 2, agents, 6, 9)
@@ -378,7 +416,10 @@ def test_budget_and_options() -> None:
         ("clairvoyant:10,belief=rules", "no option 'belief=rules'"),
         ("clairvoyant:10,doubt=1", "no option 'doubt=1'"),
         ("search:10,belief=blind", "one of auto"),
-        ("search:10,playout=ppo", "scripted agent"),
+        ("search:10,playout=ppo", "written 'ppo:DIR'"),
+        ("search:10,playout=search:5", "playout=search:5 can play no guesses; expected a scripted"),
+        ("search:10,opponent=strong+nobody", "no agent 'nobody'"),
+        ("search:10,opponent=strong+", "no agent ''"),
         ("search:10,leaf=oracle", "one of playout, critic"),
         ("search:10,leaf=critic", "policy=strong has no critic"),
         ("ismcts:10,leaf=critic", "no option 'leaf=critic'"),
