@@ -126,17 +126,26 @@ openspiel: $(STAMP) .venv-frameworks/.installed ## Measure how exploitable agent
 
 # Each of these networks takes at most 90 minutes of two cores; one that is stopped is taken up
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
-NETWORKS := pocket-2p pocket-3p pocket-4p classic-2p
-FOR_MATCHES := --opponents strong strong strong greedy --network 512 512 --teacher-steps 1000000 \
-	--lookahead-steps 40000000 --steps 0 --checkpoint-every 2000000 --keep 20
-pocket-2p  := $(FOR_MATCHES)
-pocket-3p  := --num-players 3 $(FOR_MATCHES)
-pocket-4p  := --num-players 4 $(FOR_MATCHES)
-classic-2p := --rules classic $(FOR_MATCHES)
+NETWORKS := pocket-2p classic-2p pocket-4p pocket-3p pocket-5p classic-4p pocket-2p-rounds classic-3p
+LONG := $(BIN)/python train.py --steps 0 --checkpoint-every 2000000 --keep 20 --seed 1 --deals 0
+ANYONE := --opponents strong strong strong greedy --network 512 512 --teacher-steps 1000000
+STRONG := --opponents strong --critic-network 256 256 --teacher-steps 1000000
+# The first of two trainings; the second, against strong alone, goes on from its weights.
+pocket-2p-first  := $(ANYONE) --lookahead-steps 40000000
+pocket-2p        := --initial runs/pocket-2p-first --opponents strong --teacher None \
+	--lookahead-learning-rate 7e-4 --lookahead-steps 30000000
+classic-2p       := --rules classic $(ANYONE) --lookahead-steps 24000000
+pocket-3p        := --num-players 3 $(STRONG) --network 512 512 --lookahead-steps 9000000
+pocket-4p        := --num-players 4 $(STRONG) --network 384 384 --lookahead-steps 10000000
+pocket-5p        := --num-players 5 $(STRONG) --network 384 384 --lookahead-steps 6000000
+classic-3p       := --rules classic --num-players 3 $(STRONG) --network 384 384 --lookahead-steps 6000000
+classic-4p       := --rules classic --num-players 4 $(STRONG) --network 384 384 --lookahead-steps 6000000
+pocket-2p-rounds := $(STRONG) --network 512 512 --reward win --gamma 0.997 --lookahead-steps 10000000
 
 weights: $(STAMP) ## Train and publish anew the networks that come with the package
-	$(foreach name,$(NETWORKS),$(BIN)/python train.py $($(name)) --seed 1 --deals 0 \
-	--out runs/$(name) && $(BIN)/pocket-uno publish runs/$(name) $(name) &&) \
+	$(foreach name,$(NETWORKS),\
+	$(if $($(name)-first),$(LONG) $($(name)-first) --out runs/$(name)-first &&) \
+	$(LONG) $($(name)) --out runs/$(name) && $(BIN)/pocket-uno publish runs/$(name) $(name) &&) \
 	$(BIN)/python docs/generate.py
 
 scripted: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)
