@@ -251,13 +251,13 @@ def run_stages(
 ) -> None:
     """Imitation, lookahead and PPO, from the checkpoint with this `about` on."""
     if not about or "taught" in about:
-        before_ppo(settings, model, teacher, about.get("taught", 0), keeper, display)
+        before_ppo(settings, model, teacher, pool, about.get("taught", 0), keeper, display)
     callbacks: list[BaseCallback] = [
         keeper,
         EntropyWeight(linear_schedule(settings.entropy, settings.last_entropy)),
     ]
     if pool is not None:
-        callbacks.append(SelfPlay(pool, settings.pool_every))
+        callbacks.append(SelfPlay(pool, settings.pool_every, settings.lookahead_steps))
     stages_before = settings.teacher is not None or settings.lookahead_steps > 0
     if settings.steps and not model.num_timesteps and stages_before:
         before = networks.weights(model.policy)
@@ -274,6 +274,7 @@ def before_ppo(
     settings: Settings,
     model: MaskablePPO,
     teacher: Agent | None,
+    pool: Pool | None,
     made: int,
     keeper: Keeper,
     display: Display,
@@ -296,6 +297,12 @@ def before_ppo(
     if settings.lookahead_steps:
         ahead = max(made - imitated, 0)
         display.begin("lookahead", settings.lookahead_steps, ahead)
+
+        def after_rollout(model: MaskablePPO, ahead: int) -> None:
+            if pool is not None:
+                pool.follow(networks.actor_layers(model.policy), ahead, settings.pool_every)
+            keeper.before_ppo(model, imitated + ahead)
+
         look_ahead(
             model,
             settings.lookahead_steps,
@@ -304,7 +311,7 @@ def before_ppo(
             settings.lookahead_entropy,
             display.report,
             ahead,
-            lambda model, ahead: keeper.before_ppo(model, imitated + ahead),
+            after_rollout,
         )
 
 

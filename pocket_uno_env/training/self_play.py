@@ -124,6 +124,12 @@ class Pool(VecEnvWrapper):
         self.won *= MEMORY
         self.played *= MEMORY
 
+    def follow(self, layers: list[tuple[np.ndarray, np.ndarray]], step: int, every: int) -> None:
+        """Between rollouts: copy the policy once `every` decisions have passed, and draw anew."""
+        if step >= max(int(self.steps.max()), 0) + every:
+            self.add(layers, step)
+        self.refresh()
+
     def add(self, layers: list[tuple[np.ndarray, np.ndarray]], step: int) -> None:
         """Put a copy into a free slot, or in place of the easiest one."""
         free = np.flatnonzero(self.steps < 0)
@@ -160,22 +166,24 @@ class Pool(VecEnvWrapper):
 
 
 class SelfPlay(BaseCallback):
-    """Copies the policy into the pool every `every` decisions, between rollouts."""
+    """Copies the policy into the pool every `every` decisions of PPO, between rollouts.
 
-    def __init__(self, pool: Pool, every: int) -> None:
+    `before` decisions were made in the stages before it.
+    """
+
+    def __init__(self, pool: Pool, every: int, before: int) -> None:
         super().__init__()
         self.pool = pool
         self.every = every
+        self.before = before
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_start(self) -> None:
-        newest = max(int(self.pool.steps.max()), 0)
-        if self.num_timesteps >= newest + self.every:
-            self.pool.add(actor_layers(self.model.policy), self.num_timesteps)
         rates, there = self.pool.win_rates(), self.pool.steps >= 0
         if there.any():
             self.logger.record("pool/easiest", float(rates[there].max()))
             self.logger.record("pool/hardest", float(rates[there].min()))
-        self.pool.refresh()
+        layers = actor_layers(self.model.policy)
+        self.pool.follow(layers, self.before + self.num_timesteps, self.every)

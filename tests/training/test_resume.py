@@ -82,6 +82,13 @@ def test_from_every_checkpoint_of_every_stage_a_run_comes_to_the_same_weights(st
         assert found == expected, checkpoint.name
 
 
+def test_lookahead_copies_the_policy_into_the_pool_as_ppo_does(staged):
+    (last,) = (p for p in run_folder.checkpoints(staged) if p.stem == "lesson-000000004096")
+    tensors, _ = run_folder.load_tensors(last)
+    (steps,) = (array for name, array in tensors.items() if name.endswith("pool.steps"))
+    assert steps.tolist() == [1024, 2048]
+
+
 def test_curves_are_there_once_after_what_was_lost_is_trained_again(copy):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

@@ -234,7 +234,7 @@ def test_rounds_are_counted_for_the_copies_at_the_table(num_players):
 def test_copies_play_as_the_policy_did():
     pool = pooled()
     model = model_on(pool)
-    model.learn(GAMES * 32, callback=SelfPlay(pool, GAMES * 8))
+    model.learn(GAMES * 32, callback=SelfPlay(pool, GAMES * 8, before=0))
     assert (pool.steps >= 0).all() and len(set(pool.steps.tolist())) == 3
     pool.add(actor_layers(model.policy), model.num_timesteps)
     newest = pool.slots[int(pool.steps.argmax())]
