@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,8 @@ def as_initial(settings: Settings, agent: PolicyAgent | None) -> Settings:
     network = agent.layer_sizes[1:-1]
     critic = fitting_critic(settings, agent)
     sizes = tuple(len(bias) for _, bias in critic[:-1]) or settings.critic_network
-    return replace(settings, network=network, critic_network=sizes, view=agent.view)
+    view: Any = agent.view  # PolicyAgent has checked it
+    return replace(settings, network=network, critic_network=sizes, view=view)
 
 
 def fitting_critic(settings: Settings, agent: PolicyAgent) -> list[tuple[np.ndarray, np.ndarray]]:
