@@ -64,6 +64,15 @@ VERBS = {
 }
 """Each is imported when it is called, and not before."""
 
+SECOND = {
+    ("evaluate", "exploit"): Verb(
+        "pocket_uno_env.exploitability.program:main",
+        "train",
+        "train a best response against an agent",
+    ),
+}
+"""Verbs of two words whose program stands above that of the first one."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program that the first argument names; its exit status."""
@@ -81,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error("", f"there is no command {name!r}{meant} (--help lists them)")
         return 2
     verb = VERBS[name]
+    if (name, *others[:1]) in SECOND:
+        verb = SECOND[name, others.pop(0)]
     module, _, function = verb.entry.partition(":")
     try:
         status: int = getattr(importlib.import_module(module), function)(others)

@@ -112,6 +112,16 @@ class PolicyAgent(Agent):
         how = self.view, self._reward, self._reward_scale
         return new_critic(self.rules, self.num_players, self._critic, *how)
 
+    def value_layers(self, reward: str) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The critic's (weight, bias) pairs, if it values by `reward`; else an empty list.
+
+        What it gives is scaled back to payoffs as they are.
+        """
+        if self._reward != reward or not self._critic_inputs:
+            return []
+        *layers, (weight, bias) = self._critic
+        return [*layers, (weight / self._reward_scale, bias / self._reward_scale)]
+
     def set_layers(self, layers: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Give the network other weights of the same shapes; not while a thread asks the agent."""
         sizes = check_layers(self.name, layers)

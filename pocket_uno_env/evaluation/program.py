@@ -5,6 +5,7 @@
     pocket-uno evaluate --agents runs/mine strong --sprt 0.5,0.52 --deals 50000
     pocket-uno evaluate --resume runs/table
     pocket-uno evaluate ladder runs/mine
+    pocket-uno evaluate exploit runs/mine --minutes 30
 
 Every deal is played with all seat rotations, so that nobody gets better
 cards. As many agents as players sit at one table as given; otherwise every

@@ -5,6 +5,7 @@
 | `program` | the program, from its options to the evaluation at the end |
 | `settings` | its options, and the ranges of their values |
 | `ppo` | MaskablePPO as it is used here, and its schedules |
+| `initial` | starting from the weights of a network that is there |
 | `networks` | the actor and the critic, and their weights |
 | `all_hands` | the hidden cards, for a critic with perfect information |
 | `imitation` | behavioral cloning of a teacher, before PPO |

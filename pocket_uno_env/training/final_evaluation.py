@@ -44,7 +44,7 @@ def evaluate(settings: Settings, rules: Rules, folder: Path, display: Display) -
         finished += games
         display.report(finished, {})
 
-    setup = GameSetup(rules, settings.num_players, SEED, "match")
+    setup = GameSetup(rules, settings.num_players, SEED, "match", settings.max_cycles)
     games = play(
         rules,
         setup.num_players,
@@ -53,6 +53,7 @@ def evaluate(settings: Settings, rules: Rules, folder: Path, display: Display) -
         setup.seed,
         lineups=lineups,
         episode=setup.episode,
+        max_cycles=setup.max_cycles,
         on_finished=count,
     )
     found = report.evaluation(setup, settings.deals, games[:measured])

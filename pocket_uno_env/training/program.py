@@ -42,6 +42,7 @@ from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper,
 from pocket_uno_env.training.curves import curves
 from pocket_uno_env.training.final_evaluation import evaluate, gain_of_ppo
 from pocket_uno_env.training.imitation import imitate
+from pocket_uno_env.training.initial import as_initial, initial_of, put_weights
 from pocket_uno_env.training.lookahead import look_ahead
 from pocket_uno_env.training.ppo import EntropyWeight, linear_schedule, make_model
 from pocket_uno_env.training.reward_scale import reward_scale, worst_payoff
@@ -57,20 +58,32 @@ from pocket_uno_env.training.settings import (
 )
 
 
-def train(settings: Settings, command: str, display: Display, held: ExitStack) -> Path:
+def train(
+    settings: Settings,
+    command: str,
+    display: Display,
+    held: ExitStack,
+    resume: str | None = None,
+) -> Path:
     """Start or resume a run and train it to its end; returns its folder.
 
     A new folder is locked until `held` is closed; that of a resumed run is locked already.
+    `resume` is the command that goes on after an interruption, if it is none of train.py.
     """
     rules = rules_of(settings)
     settings = with_precision(settings)
+    initial = initial_of(settings, rules)
+    settings = as_initial(settings, initial)
     env, visible, pool = environment(settings, rules)
     teacher = teacher_of(settings, rules)
     model = new_model(settings, env, visible)
+    if initial is not None:
+        put_weights(model, settings, initial)
     saved, about = restore_newest(settings, model, display)
     if settings.resume and is_finished(settings, about):
         return settings.resume
     folder, config = prepare_folder(settings, rules, model, saved, command, display, held)
+    resume = resume or resume_command(settings, folder)
     display.say(f"Training in {folder}")
     if saved:
         display.say(f"Resuming from {saved}")
@@ -91,15 +104,14 @@ def train(settings: Settings, command: str, display: Display, held: ExitStack) -
         all_made = {"steps": model.num_timesteps, **keeper.spent}
         run_folder.write_config(folder, {**config, "made": all_made})
     except Interrupted:
-        display.say(f"Interrupted. Resume with: {resume_command(settings, folder)}")
+        display.say(f"Interrupted. Resume with: {resume}")
         raise
     except (OSError, files.FileError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         if not isinstance(cause, OSError) or isinstance(cause, BrokenPipeError):
             raise
         raise run_folder.RunError(
-            f"{in_words(error)}; once this is fixed, resume with: "
-            f"{resume_command(settings, folder)}"
+            f"{in_words(error)}; once this is fixed, resume with: {resume}"
         ) from error
     return folder
 
@@ -131,6 +143,7 @@ def environment(settings: Settings, rules: Rules) -> tuple[VecEnv, int, Pool | N
             players,
             [*settings.opponents, *past],
             reward=settings.reward,
+            max_cycles=settings.max_cycles,
             scores=OCCURRING if settings.reward == "match" else None,
             view=view,
             skip_forced=settings.skip_forced,

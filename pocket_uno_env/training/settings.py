@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pocket_uno_env.agents.registry import runs_code
 from pocket_uno_env.agents.trained import run_folder
+from pocket_uno_env.rules.limits import MAX_CYCLES
 
 
 @dataclass
@@ -32,6 +33,9 @@ class Settings:
     thousand are too few to learn much more than to play cards."""
     seed: int = 0
     """The same seed and settings give the same weights, on the same kind of processor."""
+    initial: str | None = None
+    """Start from the weights of this run or network of the package, instead of random ones. The
+    sizes of the networks and --view follow it. Its moves are kept with --teacher None only."""
     out: Path | None = None
     """The folder of the run, new or empty. By default the next free runs/RULES-Np-NUMBER."""
     resume: Path | None = None
@@ -61,6 +65,8 @@ class Settings:
     """Of the matrix products in training. Auto: bfloat16 where the processor supports it; the
     choice is kept in the run's config.json."""
 
+    max_cycles: int = MAX_CYCLES
+    """Decisions, everybody's, after which a round is truncated and pays nothing."""
     skip_forced: bool = True
     """Whether decisions with a single legal action are made without the learner. --steps counts
     the others."""
@@ -121,6 +127,8 @@ class Settings:
 
 RESUME_CHANGES = ("steps", "threads", "deals", "trust")
 """What may be changed when a run is resumed."""
+ADDED = ("initial", "max_cycles")
+"""Settings that config.json of earlier versions does not have; such a run has their defaults."""
 NOT_KEPT = ("out", "resume", "trust")
 """Options of one call of the program, which config.json does not keep."""
 LONG = 10**12
@@ -129,6 +137,7 @@ COUNTS = {
     **dict.fromkeys(("epochs", "threads", "pool"), (1, 1000)),
     **dict.fromkeys(("games", "rollout"), (1, 2**20)),
     **dict.fromkeys(("batch_size", "teacher_batch_size", "lookahead_batch_size"), (1, 2**24)),
+    "max_cycles": (1, LONG),
     **dict.fromkeys(("checkpoint_every", "pool_every", "keep"), (1, LONG)),
     **dict.fromkeys(("steps", "teacher_steps", "lookahead_steps"), (0, LONG)),
     "deals": (0, 10**7),
@@ -222,7 +231,8 @@ def from_config(path: Path, config: dict[str, Any]) -> Settings:
         raise run_folder.RunError(
             f"{where} has a field {wrong[0]!r}, which is an option of one call and is not kept"
         )
-    settings: Settings = run_folder.check_fields(where, values, Settings, names)
+    needed = [name for name in names if name not in ADDED]
+    settings: Settings = run_folder.check_fields(where, values, Settings, needed)
     for name in ("num_players", "view"):
         if config[name] != getattr(settings, name):
             raise run_folder.RunError(
@@ -239,5 +249,5 @@ def from_config(path: Path, config: dict[str, Any]) -> Settings:
 
 def names_of_code(settings: Settings) -> list[str]:
     """Those among the agents for which a module would be imported."""
-    named = (*settings.opponents, *([settings.teacher] if settings.teacher else []))
-    return [name for name in named if runs_code(name)]
+    named = (*settings.opponents, settings.teacher, settings.initial)
+    return [name for name in named if name and runs_code(name)]

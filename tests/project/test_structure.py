@@ -29,6 +29,7 @@ FLOORS = [
     "play",
     "envs evaluation",
     "training",
+    "exploitability",
     "pocket_uno_v0",
     "__init__",
     "__main__",
