@@ -16,6 +16,7 @@ import json
 import re
 import sys
 import textwrap
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from pocket_uno_env import describe as describe_observation
 from pocket_uno_env import pocket_uno_v0
 from pocket_uno_env.agents import describe, load, names, registry
 from pocket_uno_env.evaluation.report.tables import rules_title
+from pocket_uno_env.exploitability.setting import Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -39,6 +41,7 @@ RECORDS = ROOT / "docs" / "records.md"
 TESTING = ROOT / "docs" / "testing.md"
 TESTS = ROOT / "tests"
 SEARCH = ROOT / "docs" / "search.md"
+EXPLOITABILITY = ROOT / "docs" / "exploitability.md"
 OPENSPIEL = ROOT / "docs" / "ecosystem" / "openspiel.md"
 ARGUED = ("search", "ismcts", "clairvoyant", "ppo", "onnx", "rllib", "rlcard", "spiel")
 """Agents that `names` leaves out, because they need an argument."""
@@ -450,6 +453,42 @@ def search_times() -> str:
     return "\n".join(rows)
 
 
+def exploit_setting() -> str:
+    """The setting of all searches for best responses: its values, and what they are."""
+    source = (ROOT / "pocket_uno_env" / "exploitability" / "setting.py").read_text("utf-8")
+    classes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
+    body = next(node for node in classes if node.name == "Setting").body
+    rows = ["| | value | |", "|---|---|---|"]
+    for field, text in pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            name, about = ast.unparse(field.target), " ".join(ast.literal_eval(text.value).split())
+            value = getattr(Setting(), name)
+            shown = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+            rows.append(f"| `{name}` | {shown} | {about} |")
+    return "\n".join(rows)
+
+
+def exploit_mini() -> str:
+    """How near the bounds come to the exact figures on the mini deck."""
+    found = json.loads((RESULTS / "exploit" / "mini.json").read_text("utf-8"))
+    starts = next(iter(found["agents"].values()))["validated"]
+    heads = ["agent", "exact", "bound", "of the exact", *(f"`{start}`" for start in starts)]
+    rows = []
+    for name, figures in found["agents"].items():
+        exact, bound = figures["exact"], figures["bound"]
+        half = 50 * (bound["high"] - bound["low"])
+        cells = [f"{100 * exact:.1f}", f"{100 * bound['mean']:.1f} ± {half:.1f}"]
+        cells.append(f"{bound['mean'] / exact:.0%}".replace("%", " %"))
+        rows.append(
+            [f"`{name}`", *cells, *(f"{100 * x:.1f}" for x in figures["validated"].values())]
+        )
+    table = generate_environment.table(heads, rows, right=len(heads) - 1)
+    return (
+        f"{table}\n\nThe last {len(starts)} columns are the best that came of each start, on "
+        f"validation deals.\n\n```\n{found['command']}\n```"
+    )
+
+
 PARTS = {
     README: {"reasons": lambda: reasons("docs/"), "results": results},
     INDEX: {"reasons": reasons},
@@ -466,6 +505,7 @@ PARTS = {
     RECORDS: {"record": record},
     TESTING: {"tests": tests},
     OPENSPIEL: {"exploitability": exploitability, "bots": bots},
+    EXPLOITABILITY: {"exploit-setting": exploit_setting, "exploit-mini": exploit_mini},
     SEARCH: {"gains": search_gains, "rates": searches, "time": search_times},
 }
 
