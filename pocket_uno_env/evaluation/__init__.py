@@ -4,6 +4,7 @@ What notebooks and programs need is here; `program` is evaluate.py.
 
 | module | holds |
 |---|---|
+| `names` | agents under names of one's own: ``mine=runs/a`` |
 | `line_ups` | designs: which agents meet at which places |
 | `matches` | the kernels: rounds and matches in parallel, from common deals |
 | `arena`, `games` | matched games between agents, in chunks; `play`; their results |

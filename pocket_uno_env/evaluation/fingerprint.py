@@ -46,8 +46,9 @@ def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
         if isinstance(value, Agent):
             if value.policy is not None:
                 digest.update(sources_hash(Path(policies.__file__)).encode())
-            # What the agent was last checked for is not part of it.
-            kept = {name: of for name, of in vars(value).items() if name != "_checked"}
+            # What the agent was last checked for, and what tables call it, is not part of it.
+            others = ("_checked", "alias")
+            kept = {name: of for name, of in vars(value).items() if name not in others}
             _hash_into(digest, kept, seen)
     elif isinstance(value, str | int | float | bool | None):
         digest.update(repr(value).encode())

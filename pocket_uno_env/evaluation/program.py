@@ -26,13 +26,14 @@ from typing import IO, Any
 import tyro
 
 from pocket_uno_env.agents import AgentError
-from pocket_uno_env.agents.registry import runs_code, usages
+from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text
 from pocket_uno_env.evaluation import ladder
 from pocket_uno_env.evaluation.games import ArenaError
 from pocket_uno_env.evaluation.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.line_ups import DesignError, check_design
+from pocket_uno_env.evaluation.names import named_code
 from pocket_uno_env.evaluation.plan import Plan, plan_of
 from pocket_uno_env.evaluation.report import tables
 from pocket_uno_env.evaluation.report.report import tournament_report
@@ -59,7 +60,8 @@ class Options:
     """The fields are the options of the command line."""
 
     agents: list[str] = field(default_factory=list)
-    """The agents, by name or by the folder of a trained run. A single one plays against itself."""
+    """The agents, by name or by the folder of a trained run; NAME=AGENT calls one NAME in tables
+    and files, and runs/mine,sample draws from its policy. A single one plays against itself."""
     rules: str = "pocket"
     """The rules: the name of a preset, or a file (.toml or .json)."""
     num_players: int = 2
@@ -174,7 +176,7 @@ def began_with(folder: Path) -> Options:
 def refuse_code(folder: Path, plan: Plan) -> None:
     """Raise JournalError if a saved run names agents whose modules would be imported."""
     for spec in plan.agents:
-        if runs_code(spec):
+        if named_code(spec):
             raise JournalError(
                 f"{folder / PLAN} names the agent {spec!r}, a Python module that would be imported "
                 "and run; if you trust it, add --trust"
@@ -350,6 +352,6 @@ def _kept(options: Options | ladder.Options) -> str:
         return "no file was written"
     folder = options.resume or options.out
     if folder is not None and os.path.exists(folder / PLAN):
-        own = options.trust or any(map(runs_code, options.agents))
+        own = options.trust or any(map(named_code, options.agents))
         return f"what was played is kept; --resume {folder}{' --trust' * own} goes on"
     return "no file was written"
