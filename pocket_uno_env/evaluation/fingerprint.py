@@ -1,9 +1,10 @@
-"""A hash of an agent's code and weights, to tell whether it has changed."""
+"""Hashes of an agent's code and weights, to tell whether it has changed, and of rules."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,13 @@ import numpy as np
 from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.agents.scripted import policies
 from pocket_uno_env.compiled.code_cache import sources_hash
+from pocket_uno_env.rules.rules import Rules
+
+
+def rules_fingerprint(rules: Rules) -> str:
+    """A hash of all that rules say, whatever they are called."""
+    said = {name: value for name, value in rules.to_dict().items() if name != "name"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:10]
 
 
 def fingerprint(agent: Agent) -> str:

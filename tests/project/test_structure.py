@@ -28,6 +28,7 @@ FLOORS = [
     "batch",
     "play",
     "envs evaluation",
+    "datasets",
     "training",
     "pocket_uno_v0",
     "__init__",
