@@ -5,6 +5,7 @@
     pocket-uno evaluate --agents runs/mine strong --sprt 0.5,0.52 --deals 50000
     pocket-uno evaluate --resume runs/table
     pocket-uno evaluate ladder runs/mine
+    pocket-uno evaluate compare runs/new runs/old --field strong greedy
 
 Every deal is played with all seat rotations, so that nobody gets better
 cards. As many agents as players sit at one table as given; otherwise every
@@ -21,7 +22,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import tyro
 
@@ -29,7 +30,7 @@ from pocket_uno_env.agents import AgentError
 from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text
-from pocket_uno_env.evaluation import ladder
+from pocket_uno_env.evaluation import ladder, rivals
 from pocket_uno_env.evaluation.games import ArenaError
 from pocket_uno_env.evaluation.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.line_ups import DesignError, check_design
@@ -67,8 +68,8 @@ class Options:
     num_players: int = 2
     """Seats at the table."""
     design: str = "auto"
-    """Which agents meet: auto, table, round-robin, gauntlet (the first against each of the others)
-    or mixed (every group at one table)."""
+    """Which agents meet: auto, table, round-robin, gauntlet (the first against each of the others),
+    rivals (the first two against each of the others) or mixed (every group at one table)."""
     deals: int | None = None
     """Deals for each line-up, by default 1000, each played in all seat rotations. With --sprt the
     maximum; with --resume a larger number extends the run."""
@@ -304,6 +305,20 @@ def show(report: dict[str, Any], behavior: bool) -> None:
         out.print(f"\n{text}")
 
 
+class Task(NamedTuple):
+    """Something else than a tournament, by the first word of the command line."""
+
+    options: type
+    run: Callable[[Any, Display], dict[str, Any]]
+    table: Callable[[dict[str, Any]], Any]
+
+
+TASKS = {
+    "ladder": Task(ladder.Options, ladder.climb, ladder.table),
+    "compare": Task(rivals.Options, rivals.compare_rivals, rivals.table),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
@@ -311,17 +326,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
     described = help_text(__file__, known)
     name = program_name("evaluate")
-    climb = arguments[:1] == ["ladder"]
+    task = TASKS.get(arguments[0]) if arguments else None
     options: Any = (
-        tyro.cli(ladder.Options, prog=f"{name} ladder", args=arguments[1:])
-        if climb
-        else tyro.cli(Options, prog=name, args=arguments, description=described)
+        tyro.cli(Options, prog=name, args=arguments, description=described)
+        if task is None
+        else tyro.cli(task.options, prog=f"{name} {arguments[0]}", args=arguments[1:])
     )
     try:
-        if climb:
+        if task is not None:
             with Display(last_line=False) as display:
-                placed = ladder.climb(options, display)
-            console().print(ladder.table(placed))
+                found = task.run(options, display)
+            console().print(task.table(found))
             return 0
         if options.trust and options.resume is None:
             raise JournalError("--trust is for --resume; agents that you name yourself are trusted")
@@ -345,8 +360,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _kept(options: Options | ladder.Options) -> str:
-    if isinstance(options, ladder.Options):
+def _kept(options: Any) -> str:
+    if not isinstance(options, Options):
         if options.out is not None and options.out.exists():
             return f"what was played is kept in {options.out}; the same command goes on with it"
         return "no file was written"
