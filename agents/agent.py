@@ -159,6 +159,8 @@ class Agent(ABC):
     ----------
     name : str
         What the agent is called in tables and records; `load` makes it the text it was loaded by.
+    alias : str or None
+        What tables and records call it instead, if somebody gave it a name of its own.
     policy : int or None
         The `policies.Policy` that the agent is a face of. Such an agent runs compiled, without a
         call to Python for each decision. None for all others.
@@ -185,6 +187,7 @@ class Agent(ABC):
     """
 
     name: str
+    alias: str | None = None
     policy: int | None = None
     clairvoyant: bool = False
     repeatable: bool = True
@@ -201,6 +204,11 @@ class Agent(ABC):
             abstract = getattr(method, "__isabstractmethod__", False)
             if not abstract and getattr(method, "is_door", None) is not method:
                 setattr(cls, name, door(method))
+
+    @property
+    def title(self) -> str:
+        """What tables and records call it."""
+        return self.alias or self.name
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; the door stands before a method of one instance alone, too."""

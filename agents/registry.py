@@ -1,8 +1,9 @@
 """Agents by name: ``load("greedy")``, ``load("ppo:runs/x")``, ``load("runs/x")``.
 
 A text that names an agent is a registered name, with an argument after a colon where the agent
-takes one, or the path of a trained run. Other packages, and the adapters of this one, add names by
-an entry point of the group `PLUG_INS`.
+takes one, or the path of a trained run. Behind a trained network ``,sample`` makes it draw from its
+policy: ``pocket-2p,sample``, ``runs/x,sample``. Other packages, and the adapters of this one, add
+names by an entry point of the group `PLUG_INS`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ PLUG_INS = "pocket_uno_env.agents"
 
 MOST_NESTED = 20
 """How deep agents may lie within each other, as ``noisy:0.1,noisy:0.1,greedy`` is three deep."""
+
+SAMPLE = ",sample"
+"""After a trained model: it draws from its policy instead of taking the likeliest action."""
 
 NETWORKS = Path(__file__).parent / "trained" / "networks"
 """Trained networks with their cards, written by ``pocket-uno publish``."""
@@ -153,6 +157,8 @@ def describe(spec: str) -> str:
 def usage(name: str) -> str:
     """How to write the name: ``"greedy"``, ``"ppo:DIR"``."""
     entry = _entry(name, name)
+    if entry.network:
+        return f"{name}[{SAMPLE}]"
     if entry.needs_argument:
         return f"{name}:{entry.argument}"
     return f"{name}[:{entry.argument[1:]}" if entry.argument else name
@@ -247,7 +253,10 @@ def import_extra(module: str, extra: str, spec: str) -> Any:
 def _split(spec: str) -> tuple[str, str]:
     """The name and the argument in `spec`; those of ``ppo`` or ``onnx`` for a path."""
     name, _, argument = spec.partition(":")
-    if spec and _find(name) is None and os.path.exists(spec):
+    path = spec if os.path.exists(spec) else spec.removesuffix(SAMPLE)
+    if path != spec and path in networks():
+        return "ppo", f"{NETWORKS / path}.safetensors{SAMPLE}"
+    if path and _find(name) is None and os.path.exists(path):
         return "onnx" if spec.endswith(".onnx") else "ppo", spec
     return name, argument
 
@@ -361,15 +370,17 @@ for _policy in policies.Policy:
     _register_scripted(_policy)
 
 
-@register("ppo", argument="DIR", holds_agents=False)
+@register("ppo", argument="DIR[,sample]", holds_agents=False)
 def _trained(argument: str) -> Agent:
     """A trained model: the folder of a run of train.py, or its model.safetensors."""
+    sample = not os.path.exists(argument) and argument.endswith(SAMPLE)
+    argument = argument.removesuffix(SAMPLE) if sample else argument
     if not os.path.exists(argument):
         raise AgentError(f"no trained model {argument!r}: there is no such file or folder")
     try:
         # Here, because it needs more packages than all other agents do.
         policy = importlib.import_module("pocket_uno_env.agents.trained.policy")
-        agent: Agent = policy.load_policy(argument)
+        agent: Agent = policy.load_policy(argument, sample)
     except ImportError as error:
         raise AgentError(
             f"agent {argument!r} is a trained model, which needs the extra 'evaluate' "

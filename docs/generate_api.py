@@ -14,6 +14,7 @@ PACKAGES = {
     "pocket_uno_env.rules": "what is played",
     "pocket_uno_env.observation": "what a seat sees, as a vector",
     "pocket_uno_env.evaluation": "matched games, and what they say about strength",
+    "pocket_uno_env.datasets": "datasets for offline learning",
 }
 """Modules whose ``__all__`` is public, and what it is for."""
 

@@ -37,6 +37,11 @@ VERBS = {
     "evaluate": Verb(
         "pocket_uno_env.evaluation.program:main", "evaluate", "measure agents against each other"
     ),
+    "dataset": Verb(
+        "pocket_uno_env.datasets.program:main",
+        "evaluate",
+        "play games and write them as a dataset for offline learning",
+    ),
     "equity": Verb(
         "pocket_uno_env.evaluation.equity:main",
         "evaluate",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,6 +111,48 @@ def _whole(path: Path, mode: str, **how: str) -> Iterator[IO[Any]]:
             with writing(path):
                 raise
         raise
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder to fill that appears under its name only when all is in it.
+
+    Until then it has a hidden name that ends in ``.part``; after an exception, Ctrl-C and a full
+    disk included, that is gone. What a killed process left there is removed by the next one.
+
+    Raises
+    ------
+    FileError
+        At once, when something else has the name or another process is filling the folder; and
+        when the disk is full.
+    """
+    place = Path(os.path.realpath(folder))
+    part = place.with_name(f".{place.name}.part")
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        what = "is not empty" if place.is_dir() else "is a file"
+        raise FileError(f"{folder} {what}; choose the name of a new folder")
+    make_folder(part)
+    with only_writer(part):
+        try:
+            for left in part.iterdir():
+                if left.name != ".lock":
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+            yield part
+            with writing(folder):
+                for path in part.rglob("*"):
+                    if path.is_file():
+                        _sync(path)
+                (part / ".lock").unlink()
+                os.replace(part, place)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+
+
+def _sync(path: Path) -> None:
+    """Have the disk hold what was written to a file."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:

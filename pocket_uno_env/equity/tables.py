@@ -149,8 +149,8 @@ def file_name(rules: Rules, num_players: int) -> str:
     return f"{rules.name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}-{num_players}p.json"
 
 
-def user_folder() -> Path:
-    """Where tables of one's own lie, by the platform's conventions."""
+def user_folder(kind: str = "equity") -> Path:
+    """Where what one has measured oneself lies, by the platform's conventions."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     elif sys.platform == "win32":
@@ -158,7 +158,7 @@ def user_folder() -> Path:
     else:
         named = os.environ.get("XDG_DATA_HOME", "")
         base = Path(named) if os.path.isabs(named) else Path.home() / ".local" / "share"
-    return base / "pocket_uno_env" / "equity"
+    return base / "pocket_uno_env" / kind
 
 
 def _fields(rules: dict[str, Any]) -> dict[str, Any]:

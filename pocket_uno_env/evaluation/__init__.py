@@ -4,6 +4,7 @@ What notebooks and programs need is here; `program` is evaluate.py.
 
 | module | holds |
 |---|---|
+| `names` | agents under names of one's own: ``mine=runs/a`` |
 | `line_ups` | designs: which agents meet at which places |
 | `matches` | the kernels: rounds and matches in parallel, from common deals |
 | `arena`, `games` | matched games between agents, in chunks; `play`; their results |
@@ -11,7 +12,9 @@ What notebooks and programs need is here; `program` is evaluate.py.
 | `fingerprint`, `plan` | whether an agent has changed; everything that decides a tournament |
 | `tournament`, `journal` | runs a plan task by task; keeps the results on disk |
 | `workers`, `ray_workers` | play the tasks: in this process, in several, on a Ray cluster |
+| `kept` | tournaments that the same command goes on with |
 | `ladder` | fixed agents with published ratings, and the rating of a newcomer |
+| `rivals` | two agents compared by what each wins against a common field |
 | `statistics` | estimates, sequential test, verdicts, ratings, adjustment for luck |
 | `report` | the report, and its tables, plots and page |
 """

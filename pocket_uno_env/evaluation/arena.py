@@ -240,13 +240,15 @@ class Chunk:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The agents' names, place by place."""
-        return tuple(self.agents[number].name for number in self.lineup)
+        """What the agents are called, place by place."""
+        return tuple(self.agents[number].title for number in self.lineup)
 
     def deal(self) -> tuple[Any, Book]:
         """The games as they were dealt, with an empty book."""
         of = self.setup
-        key = hashlib.sha256("\n".join(self.names).encode()).digest()
+        # By the names that the agents were loaded by: an alias changes no game.
+        names = [self.agents[number].name for number in self.lineup]
+        key = hashlib.sha256("\n".join(names).encode()).digest()
         return deal_games(
             of.rules,
             of.num_players,
@@ -298,7 +300,7 @@ class Chunk:
         for game, numbers in enumerate(self.seated):
             actions = self.actions[game, : self.book.decisions[game]].tolist()
             rounds = transcripts(of.rules, of.num_players, self.book, game, actions)
-            names = [self.agents[number].name for number in numbers]
+            names = [self.agents[number].title for number in numbers]
             match = of.episode == "match"
             record = game_record(of.rules, names, int(self.book.seeds[game]), match, rounds)
             deal, rotation = divmod(game, self.rotations)

@@ -1,9 +1,10 @@
-"""A hash of an agent's code and weights, to tell whether it has changed."""
+"""Hashes of an agent's code and weights, to tell whether it has changed, and of rules."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,13 @@ import numpy as np
 from pocket_uno_env.agents.agent import Agent
 from pocket_uno_env.agents.scripted import policies
 from pocket_uno_env.compiled.code_cache import sources_hash
+from pocket_uno_env.rules.rules import Rules
+
+
+def rules_fingerprint(rules: Rules) -> str:
+    """A hash of all that rules say, whatever they are called."""
+    said = {name: value for name, value in rules.to_dict().items() if name != "name"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:10]
 
 
 def fingerprint(agent: Agent) -> str:
@@ -46,8 +54,9 @@ def _hash_into(digest: Any, value: Any, seen: set[int]) -> None:
         if isinstance(value, Agent):
             if value.policy is not None:
                 digest.update(sources_hash(Path(policies.__file__)).encode())
-            # What the agent was last checked for is not part of it.
-            kept = {name: of for name, of in vars(value).items() if name != "_checked"}
+            # What the agent was last checked for, and what tables call it, is not part of it.
+            others = ("_checked", "alias")
+            kept = {name: of for name, of in vars(value).items() if name not in others}
             _hash_into(digest, kept, seen)
     elif isinstance(value, str | int | float | bool | None):
         digest.update(repr(value).encode())

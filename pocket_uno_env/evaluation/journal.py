@@ -41,6 +41,7 @@ from pocket_uno_env.rules.phases import End
 from .behavior import Stat
 from .draw_luck import FEATURES
 from .games import COLUMNS, Games
+from .names import title_of
 from .plan import Plan, Task
 from .tournament import Played
 
@@ -311,7 +312,7 @@ def _unpacked(plan: Plan, task: Task, packed: bytes, records: bytes) -> Played:
         found[name] = np.frombuffer(data[at : at + size], kind).reshape(shape)
         at += size
     lineup = plan.line_ups[task[0]]
-    names = tuple(plan.agents[agent] for agent in lineup)
+    names = tuple(title_of(plan.agents[agent]) for agent in lineup)
     played = Played(
         Games(lineup, names, *(found[name] for name in COLUMNS)),
         found.get("behavior"),

@@ -1,48 +1,52 @@
 """The ladder: fixed agents with measured ratings, on which new agents are placed.
 
     evaluate.py ladder runs/mine
-    evaluate.py ladder --measure --rules pocket --num-players 2 --deals 10000
+    evaluate.py ladder --measure --rules house.toml --num-players 3
+    evaluate.py ladder runs/mine --rules house.toml --num-players 3
 
 A new agent plays every agent of the ladder on common deals, and gets the rating that best explains
 its results given the ratings of the ladder. A ladder is measured by matches, and has the ratings by
-their rounds beside, or by single rounds. It is a file in ``pocket_uno_env/evaluation/ladders/``,
-with a version that is raised when it is measured again; quote ratings with it.
+their rounds beside, or by single rounds. Those of the common games come with the package, in
+``pocket_uno_env/evaluation/ladders/``, with a version that is raised when one is measured again;
+quote ratings with it. Those of all other games, house rules too, are measured on demand and kept in
+the user's data folder, by a fingerprint of the rules.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from pocket_uno_env.agents.agent import Agent
+from pocket_uno_env.agents.registry import load
 from pocket_uno_env.cli.progress import Display
+from pocket_uno_env.equity.tables import user_folder
 from pocket_uno_env.evaluation.report.report import tournament_report
 from pocket_uno_env.evaluation.statistics.estimates import Estimate, rate_estimate
 from pocket_uno_env.evaluation.statistics.ratings import rate_against
-from pocket_uno_env.files import FileError, read_json, whole_file
-from pocket_uno_env.rules.rules import PRESETS
+from pocket_uno_env.files import FileError, make_folder, read_json, whole_file
+from pocket_uno_env.rules.rules import Rules
 
 from .arena import EPISODES
-from .fingerprint import fingerprint
+from .fingerprint import fingerprint, rules_fingerprint
 from .games import Games, round_rate
-from .journal import PLAN, DiskJournal
+from .kept import run_kept
 from .plan import Plan, plan_of
-from .tournament import Played, run
-from .workers import make_workers
+from .tournament import Played
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 FORMAT = "uno-ladder/1"
 FOLDER = Path(__file__).parent / "ladders"
+SHIPPED = ("classic-2p", "pocket-2p", "pocket-3p", "pocket-4p")
+"""The ladders that come with the package."""
 RUNGS = (
     *("random", "random-uno", "first", "high-card", "attacker", "challenger", "greedy"),
     *("counter", "strong"),
@@ -72,6 +76,7 @@ class _Ladder:
     ratings: dict[str, _Rating]
     episode: Literal["round", "match"] = "round"
     round_ratings: dict[str, _Rating] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -81,7 +86,7 @@ class Options:
     agents: Annotated[list[str], tyro.conf.Positional] = field(default_factory=list)
     """The agents to be rated, by name or by the folder of a trained run."""
     rules: str = "pocket"
-    """The rules of the ladder."""
+    """The rules of the ladder: the name of a preset, or a file (.toml or .json)."""
     num_players: int = 2
     """Number of players of the ladder; with more than two, one copy of the agent plays against a
     table full of each rung."""
@@ -101,15 +106,22 @@ class Options:
     json: Path | None = None
     """Write the result to this file."""
     measure: bool = False
-    """Measure the ladder itself again, and write its file."""
+    """Measure the ladder itself, and write its file: for rules whose ladder does not come with the
+    package, house rules too, into the user's data folder, where it is found from then on."""
 
 
-def path(rules: str, num_players: int) -> Path:
-    """The file of the ladder of these rules."""
-    return FOLDER / f"{rules}-{num_players}p.json"
+def path(rules: str | Rules, num_players: int) -> Path:
+    """The file of the ladder of these rules: in the package, or in the user's data folder."""
+    made = Rules.of(rules)
+    made.check_players(num_players)
+    stem = f"{made.name}-{num_players}p"
+    if stem in SHIPPED and made == Rules.preset(made.name):
+        return FOLDER / f"{stem}.json"
+    name = f"{made.name}-{rules_fingerprint(made)}-{num_players}p.json"
+    return user_folder("ladders") / name
 
 
-def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
+def read(rules: str | Rules = "pocket", num_players: int = 2) -> dict[str, Any]:
     """A ladder: ``version``, ``rules``, ``deals``, ``command``, ``ratings``, ``win_rates``, ...
 
     One measured by matches has the ``episode`` "match" and, by their rounds, ``round_ratings``.
@@ -117,15 +129,17 @@ def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
     Raises
     ------
     LadderError
-        Also for a file that is damaged.
+        If nobody has measured it, naming the command that does; also for a file that is damaged.
     """
     from msgspec import ValidationError, convert
 
-    file, there = path(rules, num_players), sorted(FOLDER.glob("*.json"))
-    if file not in there:
-        names = ", ".join(entry.stem for entry in there)
+    file = path(rules, num_players)
+    name = rules if isinstance(rules, str) else rules.name
+    measure = f"evaluate.py ladder --measure --rules {name} --num-players {num_players}"
+    if not file.exists():
         raise LadderError(
-            f"there is no ladder of rules {rules!r} for {num_players} players; there are: {names}"
+            f"there is no ladder of rules {name!r} for {num_players} players; there are: "
+            f"{', '.join(SHIPPED)}. Measure it once: {measure}"
         )
     try:
         found: dict[str, Any] = read_json(file)
@@ -134,6 +148,13 @@ def read(rules: str = "pocket", num_players: int = 2) -> dict[str, Any]:
             raise ValidationError("round_ratings are not of the same agents as ratings")
     except (FileError, ValidationError) as error:
         raise LadderError(f"the ladder {file} is damaged: {error}; measure it anew") from error
+    if file.parent != FOLDER:  # tests watch over those of the package
+        for rung, before in checked.fingerprints.items():
+            if fingerprint(load(rung)) != before:
+                raise LadderError(
+                    f"the ladder {file} was measured with another {rung!r} than this version has; "
+                    f"measure it anew: {measure}"
+                )
     return found
 
 
@@ -189,9 +210,9 @@ def _placed(options: Options, known: dict[str, Any], display: Display) -> dict[s
     for spec in dict.fromkeys(options.agents):
         names = [spec, *(name for name in rungs if name != spec)]
         plan, agents = _plan(options, names, "gauntlet", episode)
-        played = _played(options, spec, plan, agents, display)
+        played = _played(options, agents[0].title, plan, agents, display)
         games = [of.games for of in played]
-        found = result["agents"][spec] = {
+        found = result["agents"][agents[0].title] = {
             "fingerprint": fingerprint(agents[0]),
             "rating": _plain(rate_against(games, _means(rungs))),
             "win_rates": {of.names[-1]: _rate(of) for of in games},
@@ -205,26 +226,24 @@ def _placed(options: Options, known: dict[str, Any], display: Display) -> dict[s
 
 def _measure(options: Options, display: Display) -> dict[str, Any]:
     """Play a round robin of the ladder's agents, and write its file."""
-    if options.rules not in PRESETS:
-        raise LadderError(
-            f"a ladder is of rules that come with the package, {', '.join(PRESETS)}; not of "
-            f"{options.rules!r}"
-        )
-    with whole_file(path(options.rules, options.num_players)) as file:
-        return _measured(options, display, file)
+    file = path(options.rules, options.num_players)
+    if file.parent != FOLDER:
+        make_folder(file.parent)
+    with whole_file(file) as out:
+        return _measured(options, file, display, out)
 
 
-def _measured(options: Options, display: Display, out: IO[str]) -> dict[str, Any]:
-    names = [*RUNGS, *MORE_RUNGS.get(options.rules, ())]
+def _measured(options: Options, file: Path, display: Display, out: IO[str]) -> dict[str, Any]:
+    more = MORE_RUNGS.get(options.rules, ()) if file.parent == FOLDER else ()
+    names = [*RUNGS, *more]
     episode = options.episode or "match"
     both = episode == "match"
     plan, agents = _plan(options, names, "round-robin", episode)
     played = _played(options, "ladder", plan, agents, display)
     report = tournament_report(plan, agents, played, "round-robin", rules_name=options.rules)
-    file = path(options.rules, options.num_players)
     version = 1
     if file.exists():
-        version += read(options.rules, options.num_players)["version"]
+        version += read_json(file).get("version", 0)
     found = {
         "format": FORMAT,
         "version": version,
@@ -330,21 +349,9 @@ def _played(
 ) -> list[Played]:
     """Play, continuing from the results in ``--out``."""
     display.begin(name, plan.games)
-    workers = make_workers(agents, options.processes, options.ray)
-    if options.out is None:
-        return run(plan, workers, None, display.report)
     stem = path(options.rules, options.num_players).stem
-    folder = options.out / re.sub(r"[^\w.,-]+", "_", f"{stem}-{name}")
-    begun = os.path.exists(folder / PLAN)
-    with DiskJournal(folder, None if begun else plan) as journal:
-        if replace(journal.plan, deals=plan.deals) != plan:
-            raise LadderError(
-                f"{folder} was begun with other options, or with another agent of this name; "
-                "choose another --out"
-            )
-        if begun:
-            journal.extend(plan.deals)
-        return run(plan, workers, journal, display.report)
+    kept = options.out, f"{stem}-{name}", display, options.processes, options.ray
+    return run_kept(plan, agents, *kept)
 
 
 def _means(ratings: dict[str, Any]) -> dict[str, float]:

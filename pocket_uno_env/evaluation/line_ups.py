@@ -17,6 +17,7 @@ DESIGNS = {
     "round-robin": "everyone against everyone; of more than two players one against a table of the "
     "other",
     "gauntlet": "the first agent against each of the others",
+    "rivals": "the first two agents, each against each of the others",
     "mixed": "every group of agents at one table, in many orders; meant for more than two players",
 }
 """The designs, and what they mean."""
@@ -69,6 +70,17 @@ def line_ups(numbers: Sequence[int], num_players: int, design: str = "auto") -> 
         )
     if design == "gauntlet":
         return [_one_against(different[0], other, num_players) for other in different[1:]]
+    if design == "rivals":
+        if len(different) < 3:
+            raise DesignError(
+                f"{len(different)} different agents for the design 'rivals'; expected two, and one "
+                "or more to play against"
+            )
+        return [
+            _one_against(rival, other, num_players)
+            for other in different[2:]
+            for rival in different[:2]
+        ]
     if design == "mixed" and num_players > 2:
         return _mixed(different, num_players)
     pairs = itertools.combinations if num_players == 2 else itertools.permutations

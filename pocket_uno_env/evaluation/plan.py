@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from pocket_uno_env.agents.agent import Agent, AgentError
-from pocket_uno_env.agents.registry import load
 from pocket_uno_env.rules.limits import MAX_CYCLES, MAX_ROUNDS
 from pocket_uno_env.rules.rules import Rules
 
@@ -25,6 +24,7 @@ from .arena import (
 from .fingerprint import fingerprint
 from .games import ArenaError
 from .line_ups import line_ups
+from .names import check_titles, load_named
 from .statistics.sprt import Sprt
 
 THINKER_DEALS = 16
@@ -45,7 +45,7 @@ class Plan:
     rules : dict
         `Rules.to_dict`.
     agents : tuple of str
-        As `load` takes them, without repetition.
+        As `names.load_named` takes them, without repetition.
     line_ups : tuple of tuples of int
     deals : int
         For each line-up; with a sequential test the most there may be.
@@ -161,7 +161,7 @@ class Plan:
 
     def load_agents(self) -> list[Agent]:
         """The agents; `AgentError` if one cannot be loaded, cannot play, or has changed."""
-        agents = [load(spec) for spec in self.agents]
+        agents = [load_named(spec) for spec in self.agents]
         for number, agent in enumerate(agents):
             agent.check(self.setup.rules, self.num_players)
             if self.fingerprints and fingerprint(agent) != self.fingerprints[number]:
@@ -220,7 +220,8 @@ def plan_of(
     Parameters
     ----------
     agents : sequence of str
-        As `load` takes them; one that comes twice sits down twice where the design allows it.
+        As `names.load_named` takes them; one that comes twice sits down twice where the design
+        allows it.
     design : str
         One of `line_ups.DESIGNS`.
     chunk_deals : int, optional
@@ -235,7 +236,8 @@ def plan_of(
     specs = list(dict.fromkeys(agents))
     if not specs:
         raise ArenaError("no agents; expected at least one")
-    loaded = [load(spec) for spec in specs]
+    loaded = [load_named(spec) for spec in specs]
+    check_titles(loaded)
     for agent in loaded:
         agent.check(made, num_players)
     tables = line_ups([specs.index(spec) for spec in agents], num_players, design)

@@ -6,6 +6,7 @@
     pocket-uno evaluate --resume runs/table
     pocket-uno evaluate ladder runs/mine
     pocket-uno evaluate exploit runs/mine --minutes 30
+    pocket-uno evaluate compare runs/new runs/old --field strong greedy
 
 Every deal is played with all seat rotations, so that nobody gets better
 cards. As many agents as players sit at one table as given; otherwise every
@@ -22,18 +23,19 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import tyro
 
 from pocket_uno_env.agents import AgentError
-from pocket_uno_env.agents.registry import runs_code, usages
+from pocket_uno_env.agents.registry import usages
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import Display, console, help_text
-from pocket_uno_env.evaluation import ladder
+from pocket_uno_env.evaluation import ladder, rivals
 from pocket_uno_env.evaluation.games import ArenaError
 from pocket_uno_env.evaluation.journal import PLAN, DiskJournal, JournalError, read_plan
 from pocket_uno_env.evaluation.line_ups import DesignError, check_design
+from pocket_uno_env.evaluation.names import named_code
 from pocket_uno_env.evaluation.plan import Plan, plan_of
 from pocket_uno_env.evaluation.report import tables
 from pocket_uno_env.evaluation.report.report import tournament_report
@@ -60,14 +62,15 @@ class Options:
     """The fields are the options of the command line."""
 
     agents: list[str] = field(default_factory=list)
-    """The agents, by name or by the folder of a trained run. A single one plays against itself."""
+    """The agents, by name or by the folder of a trained run; NAME=AGENT calls one NAME in tables
+    and files, and runs/mine,sample draws from its policy. A single one plays against itself."""
     rules: str = "pocket"
     """The rules: the name of a preset, or a file (.toml or .json)."""
     num_players: int = 2
     """Seats at the table."""
     design: str = "auto"
-    """Which agents meet: auto, table, round-robin, gauntlet (the first against each of the others)
-    or mixed (every group at one table)."""
+    """Which agents meet: auto, table, round-robin, gauntlet (the first against each of the others),
+    rivals (the first two against each of the others) or mixed (every group at one table)."""
     deals: int | None = None
     """Deals for each line-up, by default 1000, each played in all seat rotations. With --sprt the
     maximum; with --resume a larger number extends the run."""
@@ -175,7 +178,7 @@ def began_with(folder: Path) -> Options:
 def refuse_code(folder: Path, plan: Plan) -> None:
     """Raise JournalError if a saved run names agents whose modules would be imported."""
     for spec in plan.agents:
-        if runs_code(spec):
+        if named_code(spec):
             raise JournalError(
                 f"{folder / PLAN} names the agent {spec!r}, a Python module that would be imported "
                 "and run; if you trust it, add --trust"
@@ -303,6 +306,20 @@ def show(report: dict[str, Any], behavior: bool) -> None:
         out.print(f"\n{text}")
 
 
+class Task(NamedTuple):
+    """Something else than a tournament, by the first word of the command line."""
+
+    options: type
+    run: Callable[[Any, Display], dict[str, Any]]
+    table: Callable[[dict[str, Any]], Any]
+
+
+TASKS = {
+    "ladder": Task(ladder.Options, ladder.climb, ladder.table),
+    "compare": Task(rivals.Options, rivals.compare_rivals, rivals.table),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
@@ -310,17 +327,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = f"Agents: {', '.join(usages())}, or a path. Rules: {', '.join(PRESETS)}."
     described = help_text(__file__, known)
     name = program_name("evaluate")
-    climb = arguments[:1] == ["ladder"]
+    task = TASKS.get(arguments[0]) if arguments else None
     options: Any = (
-        tyro.cli(ladder.Options, prog=f"{name} ladder", args=arguments[1:])
-        if climb
-        else tyro.cli(Options, prog=name, args=arguments, description=described)
+        tyro.cli(Options, prog=name, args=arguments, description=described)
+        if task is None
+        else tyro.cli(task.options, prog=f"{name} {arguments[0]}", args=arguments[1:])
     )
     try:
-        if climb:
+        if task is not None:
             with Display(last_line=False) as display:
-                placed = ladder.climb(options, display)
-            console().print(ladder.table(placed))
+                found = task.run(options, display)
+            console().print(task.table(found))
             return 0
         if options.trust and options.resume is None:
             raise JournalError("--trust is for --resume; agents that you name yourself are trusted")
@@ -344,13 +361,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _kept(options: Options | ladder.Options) -> str:
-    if isinstance(options, ladder.Options):
+def _kept(options: Any) -> str:
+    if not isinstance(options, Options):
         if options.out is not None and options.out.exists():
             return f"what was played is kept in {options.out}; the same command goes on with it"
         return "no file was written"
     folder = options.resume or options.out
     if folder is not None and os.path.exists(folder / PLAN):
-        own = options.trust or any(map(runs_code, options.agents))
+        own = options.trust or any(map(named_code, options.agents))
         return f"what was played is kept; --resume {folder}{' --trust' * own} goes on"
     return "no file was written"

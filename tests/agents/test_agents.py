@@ -169,7 +169,7 @@ def test_the_error_names_the_phase():
         ("x.safetensors", "no such file"),
         ("ppo:" + "a" * 5000, "no such file"),
         ("a" * 5000, "no agent"),
-        ("ppo", "should be written 'ppo:DIR'"),
+        ("ppo", "should be written 'ppo:DIR[,sample]'"),
         ("greedy:3", "should be written 'greedy'"),
         ("ppo:runs/nowhere", "no trained model 'runs/nowhere': there is no such file"),
         ("import:no_such_module:agent", "No module named 'no_such_module'"),
@@ -203,7 +203,7 @@ def test_registered_agents_load_with_their_argument(own_registry):
 
 def test_names_load_without_an_argument_and_usages_show_it():
     assert "ppo" not in names()
-    assert "ppo:DIR" in registry.usages()
+    assert "ppo:DIR[,sample]" in registry.usages()
     assert set(names()) <= set(registry.usages())
 
 
@@ -247,7 +247,7 @@ def test_names_that_run_code_are_told_apart_without_running_it(spec, runs, tmp_p
 def test_a_path_is_a_trained_run(monkeypatch, tmp_path):
     asked = []
 
-    def load_policy(path):
+    def load_policy(path, sample):
         asked.append(path)
         return ObservationAgent("ppo", first_legal)
 
@@ -262,7 +262,7 @@ def test_a_path_is_a_trained_run(monkeypatch, tmp_path):
 
 
 def test_a_run_that_cannot_be_read_is_one_clear_error(monkeypatch, tmp_path):
-    def load_policy(path):
+    def load_policy(path, sample):
         raise FileNotFoundError("config.json is missing")
 
     monkeypatch.setitem(

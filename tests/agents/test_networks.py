@@ -25,7 +25,8 @@ def card(name):
 
 def test_there_is_one_for_each_common_game():
     assert networks() == SHIPPED
-    assert not set(networks()) & set(names()) and set(networks()) <= set(usages())
+    assert not set(networks()) & set(names())
+    assert {f"{name}[,sample]" for name in networks()} <= set(usages())
 
 
 @pytest.mark.parametrize("name", networks())

@@ -25,6 +25,8 @@ from pocket_uno_env.evaluation.line_ups import MAX_ORDERS, DesignError, line_ups
         ([0, 1], 3, "mixed", [(0, 0, 1), (0, 1, 1)]),
         ([0, 1], 4, "mixed", [(0, 0, 0, 1), (0, 0, 1, 1), (0, 1, 0, 1), (0, 1, 1, 1)]),
         ([0], 3, "gauntlet", [(0, 0, 0)]),
+        ([0, 1, 2], 2, "rivals", [(0, 2), (1, 2)]),
+        ([0, 1, 2, 3], 3, "rivals", [(0, 2, 2), (1, 2, 2), (0, 3, 3), (1, 3, 3)]),
     ],
 )
 def test_line_ups(numbers, seats, design, expected):

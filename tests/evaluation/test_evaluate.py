@@ -185,13 +185,34 @@ def test_long_names_and_numbers_fit_80_columns(run, tmp_path, monkeypatch):
         (["--agents", "greedy", "--trust"], "--trust is for --resume"),
         (["ladder", "greedy", "--deals", 10**12], "deals is 1000000000000"),
         (["ladder", "greedy", "--json", "nowhere/x.json"], "there is no folder nowhere"),
-        (["ladder", "greedy", "--rules", "x" * 300], "there is no ladder of rules"),
-        (["ladder", "--measure", "--rules", "x.toml"], "a ladder is of rules that come with"),
+        (["ladder", "greedy", "--rules", "x" * 300], "unknown rules 'xxx"),
+        (["ladder", "--measure", "--rules", "x.toml"], "cannot read x.toml: No such file"),
+        (
+            ["ladder", "greedy", "--rules", "pocket51"],
+            "evaluate.py ladder --measure --rules pocket51",
+        ),
+        (["ladder", "greedy", "--num-players", 9], "num_players is 9"),
+        (["compare"], "0 agents to compare; expected two different ones"),
+        (["compare", "greedy", "greedy"], "1 agents to compare; expected two different ones"),
+        (
+            ["compare", "greedy", "first", "--field", "greedy"],
+            "the field is 'greedy'; expected one",
+        ),
+        (["compare", "greedy", "first", "--field"], "the field is 'empty'; expected one"),
+        (["compare", "gredy", "first"], "did you mean 'greedy'"),
+        (["compare", "random", "first", "--deals", 1], "deals is 1; expected at least 2"),
+        (["compare", "random", "first", "--episode", "day"], "episode is 'day'"),
+        (["compare", "random", "first", "--json", "nowhere/x"], "there is no folder nowhere"),
+        (
+            ["--agents", "greedy", "first", "--design", "rivals"],
+            "2 different agents for the design",
+        ),
         (["--agents", "greedy", "--json", "x", "--records", "./x"], "two options name the file x"),
     ],
 )
 def test_bad_input_is_one_clear_line(run, arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith("pocket-uno evaluate: error: ")

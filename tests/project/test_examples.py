@@ -21,6 +21,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 from pocket_uno_env import Rules
 from pocket_uno_env.agents import load
+from pocket_uno_env.datasets.program import main as write_dataset
 from pocket_uno_env.envs.gym import PocketUnoEnv
 from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
@@ -107,6 +108,41 @@ def test_without_masks_an_illegal_action_comes_and_is_raised(make: Callable[[], 
 def test_a_million_decisions_without_an_illegal_one() -> None:
     printed = run("sb3_native", "--steps", "1000000", "--games", "256")
     assert "1,007,616 decisions, none of them illegal" in printed
+
+
+# Datasets.
+
+
+def dataset(folder: Path, *arguments: str) -> Path:
+    """A dataset, written by the program."""
+    assert write_dataset([*arguments, "--out", str(folder / "data")]) == 0
+    return folder / "data"
+
+
+def rates(printed: str) -> dict[str, float]:
+    """The win rates that an example prints, by opponent."""
+    return {
+        name: float(rate) for rate, name in re.findall(r"wins ([\d.]+)% .* against (.*)", printed)
+    }
+
+
+def test_cloning_learns_to_play(tmp_path: Path) -> None:
+    data = dataset(tmp_path, "--agents", "strong", "--deals", "400", "--split", "0.9", "0.1")
+    small = ("--steps", "600", "--hidden", "64", "--deals", "100")
+    printed = run("offline_cloning", str(data), "--out", str(tmp_path / "run"), *small)
+    # Without training it wins one round in a hundred against greedy, and 37 to 46 with 600 steps.
+    assert rates(printed)["random"] > 85 and rates(printed)["greedy"] > 25
+    same = re.search(r"decisions of other deals: [\d.]+, same action ([\d.]+)%", printed)
+    assert same and float(same[1]) > 80
+    load(str(tmp_path / "run")).check(Rules.of("pocket"), 2)
+
+
+def test_q_learning_offline_learns_to_play(tmp_path: Path) -> None:
+    three = ("--num-players", "3", "--view", "canonical")
+    data = dataset(tmp_path, "--agents", "strong", "noisy:0.3,strong", "--deals", "100", *three)
+    small = ("--steps", "600", "--hidden", "64", "--deals", "60")
+    found = rates(run("offline_cql", str(data), *small))
+    assert found["random"] > 70 and found["greedy"] > 15  # an even game is 33
 
 
 # CleanRL's style.

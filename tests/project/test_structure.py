@@ -28,6 +28,7 @@ FLOORS = [
     "batch",
     "play",
     "envs evaluation",
+    "datasets",
     "training",
     "exploitability",
     "pocket_uno_v0",

@@ -160,7 +160,8 @@ def tournament_report(
     -------
     dict
         What `evaluation` gives, and ``command`` (what repeats it), ``design``, ``chunk_deals``,
-        ``agents`` (name, kind, fingerprint, whether it is repeatable), ``control_refused`` (agents
+        ``agents`` (name, with an alias also ``agent``, by which it was loaded; kind, fingerprint,
+        whether it is repeatable), ``control_refused`` (agents
         that cheat, so that there are no control variates), ``comparisons``, ``margin``, ``power``;
         each figure's ``verdict``, and with control variates its ``adjusted`` rates and points with
         the share of games they need; ``ratings`` of three agents or more; ``behavior`` by agent;
@@ -171,7 +172,7 @@ def tournament_report(
     games = [of.games for of in played]
     report = evaluation(plan.setup, max(of.deals for of in games), games)
     compared = sum(len(of.agents) > 1 for of in games)
-    cheats = [agent.name for agent in agents if agent.clairvoyant]
+    cheats = [agent.title for agent in agents if agent.clairvoyant]
     control = plan.control and not cheats
     for entry, of in zip(report["line_ups"], played, strict=True):
         for figure, number in zip(entry["figures"], of.games.agents, strict=True):
@@ -186,7 +187,8 @@ def tournament_report(
             "power": POWER,
             "agents": [
                 {
-                    "name": agent.name,
+                    "name": agent.title,
+                    **({"agent": agent.name} if agent.alias else {}),
                     "kind": "compiled" if agent.policy is not None else type(agent).__name__,
                     "fingerprint": fingerprint(agent),
                     "repeatable": agent.repeatable,
