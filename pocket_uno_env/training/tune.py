@@ -18,7 +18,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tyro
@@ -35,6 +35,10 @@ from pocket_uno_env.compiled.rng import row_seed
 from pocket_uno_env.engine.deal import deal_round, new_game
 from pocket_uno_env.engine.state import NO_SEAT, new_rows
 from pocket_uno_env.engine.transition import apply, truncate
+from pocket_uno_env.episodes.episode import OCCURRING, episode_of
+from pocket_uno_env.episodes.kernels import finish_round, start_scores
+from pocket_uno_env.episodes.payoff import Reward, win_share
+from pocket_uno_env.equity.tables import EquityError, race_of
 from pocket_uno_env.rules.phases import End
 from pocket_uno_env.rules.rules import Rules, RulesError
 
@@ -86,6 +90,9 @@ class Options:
     """The rules, by the name of a preset."""
     num_players: int = 2
     """Seats at the table; there are weights for two players and for more."""
+    reward: Literal["win", "match"] = "win"
+    """What weights are tuned for: to win rounds; or what rounds do to the chance to win the match,
+    from scores as they occur, and the result is measured in matches."""
     generations: int = 60
     """Updates of the weights."""
     deals: int = 1500
@@ -109,6 +116,7 @@ def play_deals(
     rules: Any,
     rows: Any,
     num_players: int,
+    episode: Any,
     weights: Any,
     rival: int,
     rival_weights: Any,
@@ -124,35 +132,47 @@ def play_deals(
         Scratch.
     rival : int
         A `Policy`, or -1 for the heuristic with `rival_weights`.
+    episode : Episode
+        What a deal is the first round of, and what counts: a win, or the chance of one.
     wins : float64 array, shape ``(deals,)``, written
-        Rounds won of each deal, out of `num_players`; an undecided one counts its fair share.
+        The share of a win in each deal, added up over the seats; an undecided one counts its fair
+        share.
     """
-    row = rows[0]
+    row, payoffs = rows[0], np.empty(num_players)
     for deal in range(wins.shape[0]):
         wins[deal] = 0.0
         for seat in range(num_players):
             new_game(row, num_players, row_seed(seed, first_deal + np.uint64(deal)))
-            deal_round(rules[0], row, NO_SEAT, None, None)
-            while row.end == End.RUNNING:
-                if row.to_act == seat:
-                    action = weighted_action(rules[0], row, weights)
-                elif rival < 0:
-                    action = weighted_action(rules[0], row, rival_weights)
-                else:
-                    action = act(rules[0], row, rival)
-                apply(rules[0], row, action, None, None)
-                if row.end == End.RUNNING and row.decisions >= MAX_CYCLES:
-                    truncate(row)
-            if row.end != End.OUT:
-                wins[deal] += 1.0 / num_players
-            elif row.winner == seat:
-                wins[deal] += 1.0
+            start_scores(row, episode.scores)
+            end = End.RUNNING
+            while end == End.RUNNING:
+                deal_round(rules[0], row, NO_SEAT, None, None)
+                while row.end == End.RUNNING:
+                    if row.to_act == seat:
+                        action = weighted_action(rules[0], row, weights)
+                    elif rival < 0:
+                        action = weighted_action(rules[0], row, rival_weights)
+                    else:
+                        action = act(rules[0], row, rival)
+                    apply(rules[0], row, action, None, None)
+                    if row.end == End.RUNNING and row.decisions >= episode.max_cycles:
+                        truncate(row)
+                end = finish_round(rules[0], row, episode, payoffs)
+            if episode.reward == Reward.MATCH:
+                wins[deal] += 1.0 / num_players + payoffs[seat]
+            else:
+                wins[deal] += win_share(payoffs[seat], num_players)
 
 
 class Matches:
     """Duplicate matches: everyone plays the same deals, from all seats."""
 
-    def __init__(self, rules: Rules, num_players: int, seed: int) -> None:
+    def __init__(
+        self, rules: Rules, num_players: int, seed: int, episode: str = "round", reward: str = "win"
+    ) -> None:
+        scores = OCCURRING if reward == "match" else None
+        how = episode, reward, MAX_CYCLES
+        self.episode = episode_of(rules, num_players, *how, scores=scores)
         self.rules = rules
         self.num_players = rules.check_players(num_players)
         self.seed = np.uint64(seed)
@@ -171,6 +191,7 @@ class Matches:
             self.rules._table,
             self._row,
             self.num_players,
+            self.episode,
             weights,
             int(rival) if scripted else -1,
             weights if scripted else rival,
@@ -206,7 +227,8 @@ def tune(
     options: Options, start: np.ndarray, on_generation: Callable[[int, float], None]
 ) -> np.ndarray:
     """Evolve weights from `start`; `on_generation` gets the number and mean fitness of each."""
-    matches = Matches(Rules.of(options.rules), options.num_players, options.seed)
+    how = options.num_players, options.seed, "round", options.reward
+    matches = Matches(Rules.of(options.rules), *how)
     generator = np.random.default_rng(options.seed)
     weights, mean, velocity = start.copy(), start.copy(), np.zeros_like(start)
     next_deal = options.check_deals
@@ -272,7 +294,7 @@ def interval(win_rates: np.ndarray) -> str:
 
 def command(options: Options) -> str:
     """The command line that repeats a run."""
-    shown = ("rules", "num_players", "generations", "deals", "pairs", "seed", "step")
+    shown = ("rules", "num_players", "reward", "generations", "deals", "pairs", "seed", "step")
     flags = [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in shown]
     return " ".join(["pocket-uno tune", *flags, *["--go-on"] * options.go_on])
 
@@ -283,8 +305,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = tyro.cli(Options, prog=program_name("tune"), args=arguments, description=about)
     out = console(stderr=True)
     try:
-        matches = Matches(Rules.of(options.rules), options.num_players, options.seed)
-    except RulesError as error:
+        rules, episode = Rules.of(options.rules), "match" if options.reward == "match" else "round"
+        if episode == "match":
+            race_of(rules, options.num_players)
+        matches = Matches(rules, options.num_players, options.seed, episode)
+    except (EquityError, RulesError) as error:
         print_error("tune", error)
         return 2
     entry = matches.entry
