@@ -72,11 +72,11 @@ def imitate(
             group["lr"] = learning_rate * max(1 - made / steps, LAST_RATE)
         rollout = (observations, masks, actions, returns)
         flat = [array.reshape(length * n, *array.shape[2:]) for array in rollout]
-        loss, error = _train_epoch(model, flat, batch_size)
+        figures = _train_epoch(model, flat, batch_size)
         made += length * n
         if made >= steps:  # before the checkpoint, which is where the next stage begins
             policy.optimizer.state.clear()
-        report(made, {"loss": loss, "value_error": error})
+        report(made, figures)
         after_rollout(model, made)
 
 
@@ -86,10 +86,8 @@ def start_games(model: MaskablePPO) -> None:
     model._last_episode_starts = np.ones(model.env.num_envs, bool)
 
 
-def _train_epoch(
-    model: MaskablePPO, data: list[np.ndarray], batch_size: int
-) -> tuple[float, float]:
-    """One epoch over shuffled data; the mean cross-entropy and the mean value error."""
+def _train_epoch(model: MaskablePPO, data: list[np.ndarray], batch_size: int) -> dict[str, float]:
+    """One epoch over shuffled data; the means of cross-entropy, value error and entropy."""
     policy: MaskedPolicy = model.policy
     count = len(data[0])
     order = np.random.permutation(count)
@@ -97,12 +95,14 @@ def _train_epoch(
     for start in range(0, count, batch_size):
         part = order[start : start + batch_size]
         observations, legal, actions, returns = (torch.from_numpy(array[part]) for array in data)
-        loss = nn.functional.nll_loss(policy.log_probs(observations, legal), actions)
+        log_probs = policy.log_probs(observations, legal)
+        loss = nn.functional.nll_loss(log_probs, actions)
         error = nn.functional.mse_loss(policy.predict_values(observations)[:, 0], returns)
         policy.optimizer.zero_grad()
         (loss + model.vf_coef * error).backward()
         nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
         policy.optimizer.step()
-        losses.append((loss.item(), error.item()))
-    loss_mean, error_mean = np.mean(losses, axis=0)
-    return float(loss_mean), float(error_mean)
+        entropy = -(log_probs.detach().exp() * log_probs.detach()).sum(1).mean()
+        losses.append((loss.item(), error.item(), entropy.item()))
+    means = np.mean(losses, axis=0).tolist()
+    return dict(zip(("loss", "value_error", "entropy"), means, strict=True))

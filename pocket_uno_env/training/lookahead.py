@@ -82,12 +82,13 @@ def look_ahead(
         returns = _lambda_returns(model, flat, rewards, dones)
         value_error = _train_critic(model, flat, returns.ravel(), batch_size)
         data = [np.concatenate(arrays) for arrays in zip(*decisions, strict=True)]
-        entropy = _train_actor(model, data, batch_size, entropy_weight * remaining)
+        loss, entropy = _train_actor(model, data, batch_size, entropy_weight * remaining)
         made += rewards.size
         if made >= steps:  # before the checkpoint, which is where the next stage begins
             policy.optimizer.state.clear()
         share = len(data[0]) / rewards.size
-        report(made, {"uncertain": share, "entropy": entropy, "value_error": value_error})
+        shown = {"uncertain": share, "entropy": entropy, "value_error": value_error, "loss": loss}
+        report(made, shown)
         after_rollout(model, made)
 
 
@@ -182,19 +183,20 @@ def _train_critic(
 
 def _train_actor(
     model: MaskablePPO, data: list[np.ndarray], batch_size: int, entropy_weight: float
-) -> float:
-    """One epoch of the actor over shuffled uncertain decisions; the mean entropy."""
+) -> tuple[float, float]:
+    """One epoch of the actor over shuffled uncertain decisions; the mean loss and entropy."""
     policy: MaskedPolicy = model.policy
     if not len(data[0]):
-        return 0.0
-    entropies = []
+        return 0.0, 0.0
+    figures = []
     for part in _minibatches(len(data[0]), batch_size):
         observations, legal, advantages = (torch.from_numpy(array[part]) for array in data)
         log_probs = policy.log_probs(observations, legal)
         loss, entropy = policy_loss(log_probs, advantages, entropy_weight)
         _gradient_step(model, loss)
-        entropies.append(entropy.item())
-    return float(np.mean(entropies))
+        figures.append((loss.item(), entropy.item()))
+    mean_loss, mean_entropy = np.mean(figures, axis=0)
+    return float(mean_loss), float(mean_entropy)
 
 
 def policy_loss(

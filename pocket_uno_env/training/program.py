@@ -39,7 +39,7 @@ from pocket_uno_env.rules.rules import PRESETS, Rules, RulesError
 from pocket_uno_env.training import networks
 from pocket_uno_env.training.all_hands import AllHands
 from pocket_uno_env.training.checkpoints import Interrupted, Interrupts, Keeper, restore
-from pocket_uno_env.training.curves import curves
+from pocket_uno_env.training.curves import Curves, WinRates
 from pocket_uno_env.training.final_evaluation import evaluate, gain_of_ppo
 from pocket_uno_env.training.imitation import imitate
 from pocket_uno_env.training.initial import as_initial, initial_of, put_weights
@@ -87,7 +87,8 @@ def train(
     display.say(f"Training in {folder}")
     if saved:
         display.say(f"Resuming from {saved}")
-    model.set_logger(curves(folder, about.get("steps", 0)))
+    made = about.get("taught", sum(stages_before(settings)) + about["steps"]) if about else 0
+    model.set_logger(Curves(folder, made))
     try:
         with Interrupts() as interrupts:
             keeper = Keeper(
@@ -268,19 +269,27 @@ def run_stages(
     callbacks: list[BaseCallback] = [
         keeper,
         EntropyWeight(linear_schedule(settings.entropy, settings.last_entropy)),
+        WinRates(settings.opponents),
     ]
     if pool is not None:
         callbacks.append(SelfPlay(pool, settings.pool_every, settings.lookahead_steps))
-    stages_before = settings.teacher is not None or settings.lookahead_steps > 0
-    if settings.steps and not model.num_timesteps and stages_before:
+    if settings.steps and not model.num_timesteps and any(stages_before(settings)):
         before = networks.weights(model.policy)
         run_folder.save_tensors(keeper.folder / run_folder.BEFORE_PPO, before)
+    model.logger.before = sum(stages_before(settings))
     display.begin("training", settings.steps, model.num_timesteps)
     model.learn(
         settings.steps - model.num_timesteps,
         callback=callbacks,
         reset_num_timesteps=False,
     )
+
+
+def stages_before(settings: Settings) -> tuple[int, int]:
+    """The decisions of imitation and of lookahead: whole rollouts."""
+    rollout = settings.games * settings.rollout
+    taught = settings.teacher_steps if settings.teacher else 0
+    return -(-taught // rollout) * rollout, -(-settings.lookahead_steps // rollout) * rollout
 
 
 def before_ppo(
@@ -293,8 +302,7 @@ def before_ppo(
     display: Display,
 ) -> None:
     """Imitation, then lookahead; `made` decisions of the two have been made already."""
-    rollout = settings.games * settings.rollout
-    imitated = -(-settings.teacher_steps // rollout) * rollout if teacher is not None else 0
+    imitated, _ = stages_before(settings)
     if teacher is not None and made < imitated:
         display.begin("imitation", settings.teacher_steps, made)
         imitate(
@@ -303,7 +311,7 @@ def before_ppo(
             settings.teacher_steps,
             settings.teacher_learning_rate,
             settings.teacher_batch_size,
-            display.report,
+            model.logger.of_stage("imitation", 0, display.report),
             made,
             keeper.before_ppo,
         )
@@ -322,7 +330,7 @@ def before_ppo(
             settings.lookahead_learning_rate,
             settings.lookahead_batch_size,
             settings.lookahead_entropy,
-            display.report,
+            model.logger.of_stage("lookahead", imitated, display.report),
             ahead,
             after_rollout,
         )

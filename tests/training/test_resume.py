@@ -89,18 +89,52 @@ def test_lookahead_copies_the_policy_into_the_pool_as_ppo_does(staged):
     assert steps.tolist() == [1024, 2048]
 
 
-def test_curves_are_there_once_after_what_was_lost_is_trained_again(copy):
+def points(folder):
+    """The curves that TensorBoard shows of a run: each one's points, by decisions of all stages."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    found = {}
+    for name in events.Tags()["scalars"]:
+        curve = [(event.step, event.value) for event in events.Scalars(name)]
+        assert len(curve) == len({step for step, _ in curve}), f"{name} has a point twice"
+        if not name.startswith("time/") and not name.endswith("per_second"):
+            found[name] = dict(curve)
+    return found
+
+
+def test_curves_go_on_over_the_stages(staged):
+    found = points(staged)
+    imitated, ahead, trained = [1024, 2048], [3072, 4096], [5120, 6144, 7168]
+    for name in ("loss", "value_error", "entropy"):
+        assert list(found[f"imitation/{name}"]) == imitated
+    for name in ("loss", "value_error", "entropy", "uncertain"):
+        assert list(found[f"lookahead/{name}"]) == ahead
+    for name in ("rollout/win_rate", "train/entropy_loss", "win_rate/greedy"):
+        assert set(found[name]) <= set(trained)
+    assert list(found["rollout/win_rate"]) == trained
+    assert all(value > 0 for value in found["imitation/entropy"].values())
+    assert all(0 <= value <= 1 for value in found["lookahead/uncertain"].values())
+    assert all(0 <= value <= 1 for value in found["win_rate/greedy"].values())
+
+
+@pytest.mark.parametrize("place", [1, 2, 5])
+def test_curves_are_there_once_after_what_was_lost_is_trained_again(staged, tmp_path, place):
+    """From a checkpoint of each stage: every point once, and the same as without interruption."""
+    copy = taken_up(staged, tmp_path / "copy", run_folder.checkpoints(staged)[place])
     assert train.main(["--resume", str(copy)]) == 0
     assert len(list(copy.glob("events.out.tfevents.*"))) == 2
-    events = EventAccumulator(str(copy))
-    events.Reload()
-    assert [event.step for event in events.Scalars("rollout/win_rate")] == [1024, 2048, 3072]
+    found, whole = points(copy), points(staged)
+    for name, curve in whole.items():
+        # PPO tells of an update with the next rollout, and of the latest rounds since a restart.
+        assert set(found[name]) == set(curve) or name.startswith("train/")
+        if name.startswith(("imitation/", "lookahead/", "win_rate/")):
+            assert found[name] == curve, name
 
 
 def test_what_was_half_written_on_a_full_disk_is_taken_back(tmp_path, monkeypatch):
-    logger = curves.curves(tmp_path, 0)
+    logger = curves.Curves(tmp_path, 0)
     logger.record("one", 1.5)
     logger.dump(1)
     (path,) = tmp_path.iterdir()
