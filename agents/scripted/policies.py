@@ -30,7 +30,7 @@ from .simple import (
     random_action,
     random_uno_action,
 )
-from .strong import strong_action
+from .strong import strong_action, strong_match_action
 
 
 class Policy(IntEnum):
@@ -49,6 +49,7 @@ class Policy(IntEnum):
     GREEDY = 1
     COUNTER = 7
     STRONG = 8
+    STRONG_MATCH = 9
 
 
 STOCHASTIC = (Policy.RANDOM, Policy.RANDOM_UNO)
@@ -63,6 +64,8 @@ def act(rules, row, policy):
     """
     if policy == Policy.STRONG:
         return strong_action(rules, row)
+    if policy == Policy.STRONG_MATCH:
+        return strong_match_action(rules, row)
     if policy == Policy.RANDOM:
         return random_action(rules, row)
     if policy == Policy.COUNTER:

@@ -100,11 +100,16 @@ def as_array(weights: dict[str, float]) -> np.ndarray:
 
 
 _TABLE = np.array([as_array(weights) for weights in WEIGHTS.values()])
+FOR_MATCHES = len(WEIGHTS) // 2
+"""So many entries further on are the weights that were tuned for matches."""
 
 
 @kernel
 def weights_for(rules, row):
-    """Which weights of `strong_weights.WEIGHTS` are for these rules and this number of players."""
+    """Which weights of `strong_weights.WEIGHTS` are for these rules and this number of players.
+
+    Those for matches stand `FOR_MATCHES` further on.
+    """
     return (2 if rules.n_cards > BIG_DECK else 0) + (1 if row.players_in > 2 else 0)
 
 
@@ -118,6 +123,12 @@ def strong_action(rules, row):
     players and for more, pocket and classic (`strong_weights`).
     """
     return weighted_action(rules, row, _TABLE[weights_for(rules, row)])
+
+
+@kernel
+def strong_match_action(rules, row):
+    """`strong` with weights that were tuned to win matches: it gives less away in lost rounds."""
+    return weighted_action(rules, row, _TABLE[FOR_MATCHES + weights_for(rules, row)])
 
 
 @kernel

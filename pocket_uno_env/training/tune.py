@@ -26,7 +26,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pocket_uno_env import files
 from pocket_uno_env.agents.scripted.policies import Policy, act
-from pocket_uno_env.agents.scripted.strong import Feature, as_array, weighted_action, weights_for
+from pocket_uno_env.agents.scripted.strong import (
+    FOR_MATCHES,
+    Feature,
+    as_array,
+    weighted_action,
+    weights_for,
+)
 from pocket_uno_env.agents.scripted.strong_weights import ORIGINS, WEIGHTS
 from pocket_uno_env.cli.program import print_error, program_name
 from pocket_uno_env.cli.progress import console, help_text
@@ -179,7 +185,10 @@ class Matches:
         self._row = new_rows(1)
         new_game(self._row[0], self.num_players, self.seed)
         #: The entry of `WEIGHTS` that applies here.
-        self.entry = list(WEIGHTS)[weights_for(self.rules._table[0], self._row[0])]
+        number = weights_for(self.rules._table[0], self._row[0])
+        if "match" in (episode, reward):
+            number += FOR_MATCHES
+        self.entry = list(WEIGHTS)[number]
 
     def win_rates(
         self, weights: np.ndarray, rival: Policy | np.ndarray, first_deal: int, deals: int
