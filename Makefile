@@ -76,10 +76,10 @@ results: $(STAMP) ## Measure anew what README.md shows (some minutes)
 
 # Before a release, or when an agent of the ladder plays differently: each gets a new version.
 ladders: $(STAMP) ## Measure the ladders anew (some minutes)
-	$(BIN)/python evaluate.py ladder --measure --deals 10000
-	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 3
-	$(BIN)/python evaluate.py ladder --measure --deals 5000 --num-players 4
-	$(BIN)/python evaluate.py ladder --measure --deals 10000 --rules classic
+	$(BIN)/python evaluate.py ladder --measure --deals 4000
+	$(BIN)/python evaluate.py ladder --measure --deals 2000 --num-players 3
+	$(BIN)/python evaluate.py ladder --measure --deals 2000 --num-players 4
+	$(BIN)/python evaluate.py ladder --measure --deals 3000 --rules classic
 
 # The tables of match equity, and how well they come true (docs/evaluating.md).
 EQUITY := $(BIN)/pocket-uno equity
@@ -155,7 +155,7 @@ weights: $(STAMP) ## Train and publish anew the networks that come with the pack
 scripted: $(STAMP) ## Measure anew what docs/agents.md shows of the scripted agents (a minute)
 	for game in 'pocket 2 20000' 'pocket 4 4000' 'classic 2 10000' 'classic 4 2000'; do \
 	set -- $$game; $(BIN)/python evaluate.py --agents random random-uno first high-card attacker \
-	challenger greedy counter strong --rules $$1 --num-players $$2 --deals $$3 --seed 1 \
+	challenger greedy counter strong strong-match --rules $$1 --num-players $$2 --deals $$3 --seed 1 \
 	--json docs/results/scripted/$$1-$$2p.json || exit 1; done
 	$(BIN)/python docs/generate.py
 

@@ -86,7 +86,7 @@ def reasons(folder: str = "") -> str:
         "its observation keeps every byte.",
         f"**Strong opponents.** {len(names())} [scripted agents]({folder}agents.md) and "
         f"{len(registry.networks())} trained networks. The one for two players wins "
-        f"{_cell(best)} % of matches against the strongest scripted agent, a "
+        f"{_cell(best)} % of matches against `strong`, a scripted yardstick, a "
         f"[search]({folder}search.md) of a thousand playouts {_cell(found)} %.",
         "**Figures with intervals.** Each deal is played with all seat rotations: after "
         f"{deals:,} deals the 95 % interval is ± {_half(best):.1f} points, and the "
@@ -270,18 +270,25 @@ def _half(rate: dict[str, Any]) -> float:
 
 
 def ladders() -> str:
-    """The ratings of the ladders, side by side."""
+    """The ratings of the ladders, side by side: by matches, and in brackets by their rounds."""
     found = {path.stem: json.loads(path.read_text("utf-8")) for path in LADDERS.glob("*.json")}
     order = sorted(found)
     names = dict.fromkeys(name for key in order for name in found[key]["ratings"])
     heads = [f"{key}, version {found[key]['version']}" for key in order]
     rows = ["| agent | " + " | ".join(heads) + " |", "|---" + "|---:" * len(order) + "|"]
     for name in names:
-        ratings = [found[key]["ratings"].get(name) for key in order]
-        cells = ["" if r is None else f"{r['mean']:.0f} ({_width(r)})" for r in ratings]
+        cells = [_rating(found[key], name) for key in order]
         rows.append(f"| `{name}` | {' | '.join(cells)} |")
     commands = [found[key]["command"] for key in order]
     return "\n".join([*rows, "", "```", *commands, "```"])
+
+
+def _rating(ladder: dict[str, Any], name: str) -> str:
+    rating, rounds = ladder["ratings"].get(name), ladder.get("round_ratings", {}).get(name)
+    if rating is None:
+        return ""
+    beside = f" ({rounds['mean']:.0f})" if rounds else ""
+    return f"{rating['mean']:.0f} {_width(rating)}{beside}"
 
 
 def _width(rating: dict[str, float]) -> str:

@@ -49,7 +49,7 @@ SHIPPED = ("classic-2p", "pocket-2p", "pocket-3p", "pocket-4p")
 """The ladders that come with the package."""
 RUNGS = (
     *("random", "random-uno", "first", "high-card", "attacker", "challenger", "greedy"),
-    *("counter", "strong"),
+    *("counter", "strong", "strong-match"),
 )
 """The agents of every ladder."""
 MORE_RUNGS = {"classic": ("rlcard-rule",)}

@@ -360,9 +360,7 @@ PLAYERS = [
 """Every registered agent that needs no file and no further package."""
 NOT_POCKET = {
     "rlcard-rule": ("classic", 2),
-    "classic-2p": ("classic", 2),
-    "pocket-3p": ("pocket", 3),
-    "pocket-4p": ("pocket", 4),
+    **{name: (name.split("-")[0], int(name.split("-")[1][0])) for name in networks()},
 }
 
 

@@ -16,7 +16,7 @@ from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.training.publish import Options, publish
 
-SHIPPED = ["classic-2p", "pocket-2p", "pocket-3p", "pocket-4p"]
+SHIPPED = ["classic-2p", "pocket-2p", "pocket-3p", "pocket-4p", "pocket-5p"]
 
 
 def card(name):
@@ -32,9 +32,9 @@ def test_there_is_one_for_each_common_game():
 @pytest.mark.parametrize("name", networks())
 def test_a_card_says_what_the_weights_are_and_where_they_come_from(name):
     about = card(name)
-    game, players = name.removesuffix("p").split("-")
+    game, players, *_ = name.split("-")
     assert Rules.from_dict(about["rules"]) == Rules.preset(game)
-    assert about["num_players"] == int(players)
+    assert about["num_players"] == int(players.removesuffix("p"))
     assert about["seed"] == about["settings"]["seed"]
     assert about["command"].startswith("train.py --")
     assert 0 < about.get("processor_seconds", about["seconds"]) < 2 * 90 * 60

@@ -38,6 +38,7 @@ from pocket_uno_env.engine.piles import copies_in
 from pocket_uno_env.engine.state import new_rows
 from pocket_uno_env.engine.transition import apply
 from pocket_uno_env.evaluation.arena import play
+from pocket_uno_env.evaluation.games import round_rate
 from pocket_uno_env.observation.information import UNSEEN, place_of
 from pocket_uno_env.rows import mask_rows, reset_rows, step_rows
 from pocket_uno_env.rules.phases import End, Phase
@@ -495,6 +496,39 @@ def test_weights_are_complete_and_found_by_rules_and_players() -> None:
 
 def tiny(**changed: Any) -> tune.Options:
     return tune.Options(**{"generations": 2, "deals": 40, "pairs": 2, "check_deals": 50, **changed})
+
+
+def test_strong_match_wins_more_matches_than_strong_and_fewer_rounds() -> None:
+    agents = [load("strong-match"), load("strong")]
+    (games,) = play("pocket", 2, agents, 1_500, 3, episode="match")
+    assert games.win_rates(0).mean() > 0.515
+    assert round_rate(games, 0).mean < 0.5
+
+
+def test_tuning_for_matches_measures_matches_and_writes_their_weights(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    out = tmp_path / "weights.py"
+    arguments = "--reward match --generations 1 --deals 20 --pairs 1 --check-deals 20 --go-on"
+    monkeypatch.setattr(sys, "argv", ["tune", *arguments.split(), "--out", str(out)])
+    assert tune.main() == 0
+    written = runpy.run_path(str(out))
+    changed = [name for name in WEIGHTS if written["WEIGHTS"][name] != WEIGHTS[name]]
+    assert changed == ["pocket, 2 players, match"]
+    assert "--reward match" in written["ORIGINS"][changed[0]]
+    monkeypatch.setattr(sys, "argv", ["tune", "--reward", "match", "--rules", "mini"])
+    assert tune.main() == 2
+    assert "pocket-uno equity --measure" in capsys.readouterr().err
+
+
+def test_a_deal_pays_what_it_does_to_the_chance_to_win_the_match() -> None:
+    """From both seats together nothing is won or lost; a win from 0:0 pays what equity says."""
+    matches = tune.Matches(Rules(), 2, 0, "round", "match")
+    strong, poor = (as_array(WEIGHTS["pocket, 2 players"]) for _ in range(2))
+    assert matches.win_rates(strong, strong, 0, 30) == pytest.approx(np.full(30, 0.5))
+    poor[Feature.DRAW] = 100.0
+    shares = matches.win_rates(poor, strong, 0, 100)
+    assert ((shares > -1e-9) & (shares < 1)).all() and shares.mean() < 0.2
 
 
 def test_tuning_can_be_repeated() -> None:
