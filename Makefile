@@ -130,7 +130,7 @@ exploit: $(STAMP) ## Hold the bounds of exploitability against the exact figures
 
 # Each of these networks takes at most 90 minutes of two cores; one that is stopped is taken up
 # again by train.py --resume. `make weights NETWORKS=pocket-2p` makes one.
-NETWORKS := pocket-2p classic-2p pocket-4p pocket-3p pocket-5p classic-4p pocket-2p-rounds classic-3p
+NETWORKS := pocket-2p classic-2p pocket-4p pocket-3p pocket-5p classic-4p pocket-2p-rounds
 LONG := $(BIN)/python train.py --steps 0 --checkpoint-every 2000000 --keep 20 --seed 1 --deals 0
 ANYONE := --opponents strong strong strong greedy --network 512 512 --teacher-steps 1000000
 STRONG := --opponents strong --critic-network 256 256 --teacher-steps 1000000
@@ -142,7 +142,6 @@ classic-2p       := --rules classic $(ANYONE) --lookahead-steps 24000000
 pocket-3p        := --num-players 3 $(STRONG) --network 512 512 --lookahead-steps 9000000
 pocket-4p        := --num-players 4 $(STRONG) --network 384 384 --lookahead-steps 10000000
 pocket-5p        := --num-players 5 $(STRONG) --network 384 384 --lookahead-steps 6000000
-classic-3p       := --rules classic --num-players 3 $(STRONG) --network 384 384 --lookahead-steps 6000000
 classic-4p       := --rules classic --num-players 4 $(STRONG) --network 384 384 --lookahead-steps 6000000
 pocket-2p-rounds := $(STRONG) --network 512 512 --reward win --gamma 0.997 --lookahead-steps 10000000
 

@@ -291,7 +291,8 @@ def table(placed: dict[str, Any]) -> Table:
         caption="Elo's scale: 400 more win ten times as often. "
         + (
             f"Rated by {placed['deals']:,} deals against each rung. The intervals allow for the "
-            "deals, not for those of the ladder itself. Win rate: against that rung, of the first."
+            "deals, not for those of the ladder itself. Win rate: what the first agent placed wins "
+            "against that rung."
             if placed["agents"]
             else f"Measured by {placed['deals']:,} deals for each pairing."
         ),
@@ -316,7 +317,7 @@ def table(placed: dict[str, Any]) -> Table:
             fixed = rating["low"] == rating["high"]
             cells += [
                 f"{rating['mean']:.0f}",
-                "" if fixed else f"{rating['low']:.0f}-{rating['high']:.0f}",
+                "" if fixed else f"{rating['low']:.0f} to {rating['high']:.0f}",
             ]
             if first is not None:
                 rate = None if new else first[f"{kind}win_rates"].get(name)

@@ -153,7 +153,8 @@ def table(result: dict[str, Any]) -> Table:
         title=f"{result['rules']['name']}, {result['num_players']} players: {one} less {other}",
         caption=f"{'Matches' if matches else 'Rounds'} won, by {result['deals']:,} deals against "
         "each, in all seat rotations. Differences are in points of a per cent, paired by deal, "
-        f"with their 95 % interval. Even: within {100 * MARGIN:g} point.",
+        f"with their 95 % interval. Even: within {100 * MARGIN:g} point; undecided: "
+        "too few deals to tell 80 % of the time.",
         caption_justify="left",
         title_justify="left",
         padding=(0, 0 if matches else 1),
@@ -163,7 +164,7 @@ def table(result: dict[str, Any]) -> Table:
         made.add_column(name, justify="right", overflow="fold")
     for name in ("difference", "interval", *["by rounds", "interval"] * matches):
         made.add_column(name, justify="right", no_wrap=True)
-    made.add_column("verdict")
+    made.add_column("verdict", no_wrap=True)
     for name, found in result["against"].items():
         figures = [found[key] for key in ("difference", *["round_difference"] * matches)]
         made.add_row(
@@ -177,7 +178,7 @@ def table(result: dict[str, Any]) -> Table:
 
 def _points(figure: dict[str, float]) -> tuple[str, str]:
     mean, low, high = (100 * figure[name] for name in ("mean", "low", "high"))
-    return f"{mean:+.1f}", f"{low:+.1f} {high:+.1f}"
+    return f"{mean:+.1f}", f"{low:+.1f} to {high:+.1f}"
 
 
 def _command(plan: Plan, options: Options) -> str:

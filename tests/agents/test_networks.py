@@ -16,7 +16,10 @@ from pocket_uno_env.envs.sb3 import LearnerVecEnv
 from pocket_uno_env.evaluation.arena import play
 from pocket_uno_env.training.publish import Options, publish
 
-SHIPPED = ["classic-2p", "classic-4p", "pocket-2p", "pocket-3p", "pocket-4p", "pocket-5p"]
+SHIPPED = [
+    *("classic-2p", "classic-4p"),
+    *("pocket-2p", "pocket-2p-rounds", "pocket-3p", "pocket-4p", "pocket-5p"),
+]
 
 
 def card(name):

@@ -44,7 +44,7 @@ def table(report: dict[str, Any]) -> Table:
     from rich.table import Table
 
     n, matches = report["num_players"], report["episode"] == "match"
-    what = f"{report['deals']:,} {'matches' if matches else 'deals'}"
+    what = f"{report['deals']:,} deals{' of matches' if matches else ''}"
     share = "Matches won, rounds won in them, each" if matches else "Win rate"
     notes = [
         f"{share} with its {report['confidence']:.0%} interval, even play {1 / n:.0%}. The deal is "
