@@ -116,10 +116,13 @@ def find(rules: Rules, num_players: int) -> Path:
                 if table["num_players"] == num_players and _fields(table["rules"]) == wanted:
                     return file
     preset = rules.name in PRESETS and fields_of(Rules.of(rules.name)) == wanted
+    variant = rules.name in PRESETS and not preset
     shown = rules.name if preset else "FILE"
+    hint = "" if preset else ", with the file that rules.save writes"
     raise EquityError(
-        f"no match equity is known for rules {rules.name!r} with {num_players} players; measure it "
-        f"once: pocket-uno equity --measure --rules {shown} --num-players {num_players}"
+        f"no match equity is known for {'a variant of ' * variant}rules {rules.name!r} with "
+        f"{num_players} players; measure it once{hint}: pocket-uno equity --measure "
+        f"--rules {shown} --num-players {num_players}"
     )
 
 
