@@ -415,7 +415,7 @@ def _register_network(card: Path) -> None:
     _ENTRIES[card.stem] = Entry(lambda argument: _trained(weights), about, "", network=True)
 
 
-for _card in sorted(NETWORKS.glob("*.json")):
+for _card in sorted(NETWORKS.glob("*.json"), key=lambda card: card.stem):
     _register_network(_card)
 
 

@@ -178,7 +178,7 @@ def networks() -> str:
         "| network | `greedy` | `strong` | rounds of more than 400 decisions, longest; unwon |",
         "|---|---:|---:|---:|",
     ]
-    for path in sorted(registry.NETWORKS.glob("*.json")):
+    for path in sorted(registry.NETWORKS.glob("*.json"), key=lambda card: card.stem):
         card = _report(path)
         cells = [_both(rate, rate["rounds"]) for rate in card["win_rates"]["against"].values()]
         lengths = card["lengths"].values()
