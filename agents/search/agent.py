@@ -20,6 +20,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from pocket_uno_env.agents.agent import Agent, AgentError
+from pocket_uno_env.agents.scripted import policies
+from pocket_uno_env.agents.scripted.agent import policy_name
 from pocket_uno_env.agents.trained.critic import Critic
 from pocket_uno_env.agents.trained.policy import PolicyAgent
 from pocket_uno_env.rules.actions import catalogue
@@ -33,10 +35,8 @@ from .players import (
     BUFFERS,
     FIRST_NETWORK,
     Players,
-    find_network,
     new_networks,
     new_players,
-    scripted_number,
 )
 from .playouts import Bench, Method, new_bench
 from .stakes import stakes_of
@@ -172,10 +172,10 @@ class SearchAgent(Agent):
 
     def _player(self, option: str, name: str, load: Callable[[str], Agent]) -> int:
         """The number, for `players.player_action`, of the agent of this name."""
-        number = scripted_number(name)
+        number = _scripted(name)
         if number is not None:
             return number
-        network = find_network(option, name, load(name))
+        network = _network(option, name, load(name))
         known = [agent.name for agent in self._networks]
         if network.name not in known:
             self._networks.append(network)
@@ -310,6 +310,23 @@ class SearchAgent(Agent):
                 f"{rules.name!r}; train one with pocket-uno belief, or ask for belief=rules"
             )
         return path is not None, no_network() if path is None else belief_network.load(path, rules)
+
+
+def _scripted(name: str) -> int | None:
+    """The number of a scripted agent, or None for a name that none has."""
+    names = {policy_name(policy): int(policy) for policy in policies.Policy}
+    return names.get(name)
+
+
+def _network(option: str, name: str, agent: Any) -> PolicyAgent:
+    """The agent as one whose network can play on in guesses; AgentError if it cannot."""
+    if isinstance(agent, PolicyAgent) and agent.deterministic:
+        return agent
+    names = [policy_name(policy) for policy in policies.Policy]
+    raise AgentError(
+        f"{option}={name} can play no guesses; expected a scripted agent, one of {names}, or a "
+        "trained network that plays its likeliest action"
+    )
 
 
 def parse(text: str, *, tree: bool = False, clairvoyant: bool = False) -> tuple[Budget, Settings]:

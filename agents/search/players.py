@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pocket_uno_env.agents.agent import AgentError
 from pocket_uno_env.agents.scripted import policies
-from pocket_uno_env.agents.scripted.agent import policy_name
-from pocket_uno_env.agents.trained.policy import PolicyAgent
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import run_layers
 from pocket_uno_env.compiled.rng import mix
@@ -23,6 +20,14 @@ from pocket_uno_env.rules.rules import Rules
 
 FIRST_NETWORK = 1000
 """The number of the first network; smaller ones are a `policies.Policy`."""
+
+
+class Network(Protocol):
+    """An agent with a network, such as `policy.PolicyAgent`."""
+
+    weights: np.ndarray
+    layer_sizes: tuple[int, ...]
+    view: str
 
 
 class Networks(NamedTuple):
@@ -88,7 +93,7 @@ def new_players(mine: int, theirs: Sequence[int], networks: Networks | None) -> 
     return Players(mine, np.array(theirs, np.int64), networks, np.zeros(MAX_SEATS, np.int64))
 
 
-def new_networks(rules: Rules, num_players: int, agents: Sequence[PolicyAgent]) -> Networks | None:
+def new_networks(rules: Rules, num_players: int, agents: Sequence[Network]) -> Networks | None:
     """The networks of these agents for a game, or None for none."""
     if not agents:
         return None
@@ -109,23 +114,6 @@ def new_networks(rules: Rules, num_players: int, agents: Sequence[PolicyAgent]) 
         np.zeros(size, np.float32),
         np.zeros((1, size), np.float32),
         np.zeros((1, n_actions), np.float32),
-    )
-
-
-def scripted_number(name: str) -> int | None:
-    """The number of a scripted agent, or None for a name that none has."""
-    names = {policy_name(policy): int(policy) for policy in policies.Policy}
-    return names.get(name)
-
-
-def find_network(option: str, name: str, agent: Any) -> PolicyAgent:
-    """The agent as one whose network can play on in guesses; AgentError if it cannot."""
-    if isinstance(agent, PolicyAgent) and agent.deterministic:
-        return agent
-    names = [policy_name(policy) for policy in policies.Policy]
-    raise AgentError(
-        f"{option}={name} can play no guesses; expected a scripted agent, one of {names}, or a "
-        "trained network that plays its likeliest action"
     )
 
 

@@ -94,8 +94,22 @@ class Dataset(Transitions):
             ``truncated`` bool. What follows is the seat's next decision. After the last one the
             mask is empty, and the observation what the seat knew when a cap had ended the game, or
             zeros when the rules had.
+
+        Raises
+        ------
+        ValueError
+            For what are no such numbers.
         """
         lines = np.asarray(lines)
+        if lines.dtype.kind not in "iu" or lines.ndim != 1:
+            raise ValueError(
+                f"lines is {lines.dtype} of shape {lines.shape}; expected integers (m,)"
+            )
+        if len(lines) and not 0 <= lines.min() <= lines.max() < len(self):
+            raise ValueError(
+                f"lines has numbers from {lines.min()} to {lines.max()}; expected 0 to "
+                f"{len(self) - 1}"
+            )
         terminated, truncated = self.terminated[lines], self.truncated[lines]
         over = terminated | truncated
         after = np.where(over, lines, lines + 1)

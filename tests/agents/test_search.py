@@ -384,7 +384,7 @@ def test_a_networks_preference_decides_where_playouts_do_not() -> None:
 def test_a_critic_is_asked_about_moves_that_its_policy_makes() -> None:
     policy, agent = load("pocket-2p"), load(CRITIC.format(64) + ",lead=0")
     rules, others = Rules.preset("pocket"), 0
-    for seed in range(4):
+    for seed in range(10):
         for raw in play(raw_env(seed, rules=rules, num_players=2), Policy.STRONG, limit=40):
             move = agent.act_rows(rules, raw.rows.copy(), HERE)
             log_probs = policy.log_probs(rules, raw.rows, HERE)[0]
@@ -416,7 +416,7 @@ def test_budget_and_options() -> None:
         ("clairvoyant:10,belief=rules", "no option 'belief=rules'"),
         ("clairvoyant:10,doubt=1", "no option 'doubt=1'"),
         ("search:10,belief=blind", "one of auto"),
-        ("search:10,playout=ppo", "written 'ppo:DIR'"),
+        ("search:10,playout=ppo", "written 'ppo:DIR"),
         ("search:10,playout=search:5", "playout=search:5 can play no guesses; expected a scripted"),
         ("search:10,opponent=strong+nobody", "no agent 'nobody'"),
         ("search:10,opponent=strong+", "no agent ''"),

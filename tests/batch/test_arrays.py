@@ -252,6 +252,8 @@ ELSEWHERE = {
     "sb3.LearnerVecEnv.set_state",
     # It makes whole numbers of its own of them (tests/equity/test_tables.py).
     "tables.match_equity",
+    # tests/datasets/test_dataset.py
+    "npz.Dataset.batch",
     # They hand over to `Batch`.
     "rllib_batch.BatchGames.act", "rllib_batch.as_input",
 }  # fmt: skip

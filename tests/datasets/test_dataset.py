@@ -133,6 +133,12 @@ def test_a_batch_is_what_learners_take(made):
     assert batch["observations"].max() <= 1 and batch["next_action_masks"][~over].any(axis=1).all()
 
 
+@pytest.mark.parametrize("lines", [[-1], [0, 10**6], [0.5], [[0]]])
+def test_a_batch_refuses_lines_that_are_not_there(made, lines):
+    with pytest.raises(ValueError, match=r"lines (is|has)"):
+        load_dataset(made).batch(np.array(lines))
+
+
 def test_a_batch_has_the_last_sight_of_what_was_truncated(run, tmp_path):
     code, _, _ = run("--agents", "greedy", "--deals", 3, "--max-cycles", 6, "--out", tmp_path / "x")
     data = load_dataset(tmp_path / "x")
