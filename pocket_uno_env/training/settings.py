@@ -121,7 +121,7 @@ class Settings:
     keep: int = 3
     """How many of the newest checkpoints are kept."""
     deals: int = 1_000
-    """Matches against each opponent in the evaluation at the end, each in all seat rotations;
+    """Deals of matches against each opponent in the evaluation at the end, in all seat rotations;
     0 for no evaluation."""
 
 
