@@ -27,7 +27,9 @@ def test_a_part_has_no_machine_code_until_python_calls_it() -> None:
         return middle(x) + inner(x)
 
     def libraries(function):
-        return [type(made.library) for made in function.overloads.values()]
+        # What the cache of an earlier run gave is a whole, too, of Numba's own class.
+        made = [found.library for found in function.overloads.values()]
+        return [_Part if isinstance(library, _Part) else _Whole for library in made]
 
     assert outer(3) == 12
     assert libraries(outer) == [_Whole]
