@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pocket_uno_env.agents.scripted import policies
+from pocket_uno_env.agents.trained.policy_kernels import likeliest
 from pocket_uno_env.compiled.kernel import kernel
 from pocket_uno_env.compiled.mlp import run_layers
 from pocket_uno_env.compiled.rng import mix
@@ -150,10 +151,7 @@ def _network_action(rules, row, number, networks):
         depth += 1
     weights = networks.weights[networks.starts[number] : networks.starts[number + 1]]
     run_layers(weights, networks.sizes[number, :depth], seen, logits)
-    best = -1
-    for action in range(allowed.shape[0]):
-        if allowed[action] and (best < 0 or logits[0, action] > logits[0, best]):
-            best = action
+    best = likeliest(logits[0], allowed)
     if networks.canonical[number]:
         return plain_action(networks.tables, networks.order, best)
     return best

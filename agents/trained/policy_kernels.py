@@ -66,13 +66,20 @@ def choose_actions(
     run_layers(weights, sizes, seen, outputs)
     for k in range(count):
         logits, mask = outputs[k], allowed[k]
-        best = -1
-        for action in range(mask.shape[0]):
-            if mask[action] and (best < 0 or logits[action] > logits[best]):
-                best = action
+        best = likeliest(logits, mask)
         if sample:
             best = _draw(logits, mask, best, rows[index[lines[k]]])
         actions[lines[k]] = best if tables is None else plain_action(tables, orders[k], best)
+
+
+@kernel
+def likeliest(logits: Any, mask: Any) -> Any:
+    """The legal action with the greatest logit, of equals the first."""
+    best = -1
+    for action in range(mask.shape[0]):
+        if mask[action] and (best < 0 or logits[action] > logits[best]):
+            best = action
+    return best
 
 
 @kernel
